@@ -1,0 +1,1 @@
+"""The pure machines: what happens next, without I/O, clocks or threads."""

@@ -1,0 +1,114 @@
+"""The plan a machine runs: for each verb and state, the rules' answer prepared as far as it can be.
+
+Where a state has one rule for a verb, its decision and its changes are ready, and only its guards are left to be asked, in
+their order. Anything else, a refusal included, is left to `decide`. `planned` is the whole of it as a function; it is shown
+to be the same as `decide` by the exhaustive matrix and by a solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal
+from chongming_spec.facts import Ask, CarrierView, Facts
+from chongming_spec.guards import Guard
+from chongming_spec.states import OCCUPYING, TaskStatus
+from chongming_spec.step import Plan, plan_of
+
+_ASK_COLUMNS = frozenset(Ask._fields) - {"verb"}
+
+
+class Cell(NamedTuple):
+    """One verb in one state: the decision if all guards hold, and its folded changes."""
+
+    guards: tuple[Guard, ...]
+    decision: Decision
+    plan: Plan
+
+
+def _cell(spec: Lifecycle, verb: str, status: TaskStatus) -> Cell | None:
+    row = spec.verb_of[verb]
+    rules = spec.rules_of[verb][status]
+    if status in row.already or len(rules) != 1 or rules[0].asked_target or rules[0].via is not None:
+        return None
+    rule = rules[0]
+    path = () if rule.target is None else (rule.target,)
+    edge = None if rule.target is None or rule.out_of_band else spec.edge_of[status].get(rule.target)
+    if edge is None and path and not rule.out_of_band:
+        return None
+    on_edge = (edge.guard,) if edge is not None and edge.guard is not None else ()
+    decision = Decision(row, status, rule, path)
+    return Cell((*row.guards, *rule.when, *on_edge), decision, plan_of(decision))
+
+
+def cells_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, Cell]]:
+    """All prepared cells of a spec, by verb and status."""
+    return {
+        verb.name: {s: cell for s in TaskStatus if (cell := _cell(spec, verb.name, s)) is not None}
+        for verb in spec.verbs
+    }
+
+
+CELLS = cells_of(SPEC)
+
+
+# Rules are compared by identity: hashing one would hash the whole of its effects.
+PLANS: Mapping[int, Plan] = {
+    id(rule): plan_of(Decision(verb, rule.source, rule, (rule.source,) if rule.changes else ()))
+    for verb in SPEC.verbs
+    for rule in verb.rules
+}
+NO_PLAN = plan_of(Decision(SPEC.verbs[0], TaskStatus.PENDING, None, ()))
+
+
+def plan_for(decision: Decision) -> Plan:
+    """The folded changes of a decision that no cell holds ready."""
+    return NO_PLAN if decision.rule is None else PLANS[id(decision.rule)]
+
+
+def says_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, CarrierView]]:
+    """What a call testifies of the carrier, by verb and state."""
+    return {
+        verb.name: {
+            s: verb.testifies for s in OCCUPYING if verb.testifies is not None and spec.rules_of[verb.name][s]
+        }
+        for verb in spec.verbs
+    }
+
+
+SAYS = says_of(SPEC)
+
+
+def asks_of(spec: Lifecycle) -> Mapping[str, frozenset[str]]:
+    """For each verb, the columns of the ask that some guard of it reads; without them one ask serves all calls."""
+    return {
+        verb.name: frozenset(
+            column
+            for guard in (
+                *verb.guards,
+                *(guard for rule in verb.rules for guard in rule.when),
+                *(
+                    edge.guard
+                    for rule in verb.rules
+                    for edge in spec.edge_of[rule.source].values()
+                    if edge.guard is not None and not rule.out_of_band and edge.target in (rule.target, rule.via)
+                ),
+            )
+            for column in guard.reads
+            if column in _ASK_COLUMNS
+        )
+        for verb in spec.verbs
+    }
+
+
+ASKS = asks_of(SPEC)
+PLAIN_ASKS: Mapping[str, Ask] = {verb.name: Ask(verb.name) for verb in SPEC.verbs}
+
+
+def planned(facts: Facts, ask: Ask) -> Decision | Refusal:
+    """What a machine decides: the prepared cell if its guards hold, else what `decide` says."""
+    cell = CELLS[ask.verb].get(facts.status)
+    if cell is not None and all(guard.holds(facts, ask) for guard in cell.guards):
+        return cell.decision
+    return SPEC.decide(facts, ask)

@@ -1,0 +1,387 @@
+"""The only writer of a task's status.
+
+A machine keeps its row mutable and private, asks the spec at every verb, and builds the frozen snapshot when somebody reads
+it. A refused verb raises and changes nothing. A machine is not thread-safe: whoever shares one serialises the calls, as
+`TaskRun` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, cast
+
+from chongming_spec.contracts import ENABLED
+from chongming_spec.decide import SPEC, Decision, Refusal, decide
+from chongming_spec.errors import ConfigurationError, InternalError, InvalidTransition
+from chongming_spec.facts import Ask, Deadline, Facts
+from chongming_spec.failures import FAILURE_REQUIRED
+from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
+from chongming_spec.states import TERMINAL, TaskStatus, occupies
+from chongming_spec.step import Plan, apply_plan, disposition_of, failure_of, kind_of, trigger_of
+from chongming_spec.texts import check_id, check_text, is_blank
+from chongming_task.clock import utcnow
+from chongming_task.core._cells import ASKS, CELLS, PLAIN_ASKS, SAYS, plan_for
+from chongming_task.core._generated_verbs import GeneratedVerbs
+from chongming_task.core._row import BLANK_ROW, BLANK_WATCH, Row, RowFacts
+from chongming_task.core.permission import Permission
+
+_NOTHING: Mapping[str, Any] = {}
+_OWN_COLUMNS = frozenset(
+    {"priority", "bucket", "bucket_key", "pipeline_run_id", "task", "epoch", "declared_attempts", "executor"}
+)
+
+
+class StateMachine(GeneratedVerbs):
+    """One task's life. Every verb of the spec is a method; `apply(verb, **request)` is the generic entry (D43)."""
+
+    __slots__ = ("_attempts", "_facts", "_now", "_owner", "_records", "_row", "_snapshot", "_watch")
+
+    def __init__(self, row: Row, owner: str, now: Callable[[], datetime]) -> None:
+        self._row = row
+        self._watch = BLANK_WATCH.copy()
+        self._facts = RowFacts(row, self._watch)
+        self._owner = owner
+        self._now = now
+        self._records: list[Any] = []
+        self._attempts: list[list[Any]] = []
+        self._snapshot: TaskSnapshot | None = None
+
+    @classmethod
+    def create(
+        cls,
+        task_id: str,
+        name: str,
+        *,
+        max_attempts: int = 1,
+        tags: Iterable[str] = (),
+        owner: str = "local",
+        actor: str | None = None,
+        reason: str | None = None,
+        now: Callable[[], datetime] = utcnow,
+        **columns: Any,
+    ) -> StateMachine:
+        """A new task in `pending`, version 1. `columns` are further columns of the snapshot, such as `priority`.
+
+        `now` returns aware times. Raises ConfigurationError for an unusable argument.
+        """
+        if type(max_attempts) is not int or max_attempts < 1:
+            raise ConfigurationError(f"max_attempts must be an int of at least 1, not {max_attempts!r}")
+        at = now()
+        if at.tzinfo is None:
+            raise ConfigurationError("now must return aware datetimes; use datetime.now(timezone.utc)")
+        unknown = columns.keys() - _OWN_COLUMNS
+        if unknown:
+            raise ConfigurationError(f"create takes no {', '.join(sorted(unknown))}; use {', '.join(sorted(_OWN_COLUMNS))}")
+        row = BLANK_ROW.copy()
+        row.update(
+            task_id=check_id("task_id", task_id),
+            name=check_text("name", name),
+            task=name,
+            status=TaskStatus.PENDING,
+            status_version=1,
+            created_at=at,
+            updated_at=at,
+            tags=_tags(tags),
+            max_attempts=max_attempts,
+            declared_attempts=max_attempts,
+            owner=check_text("owner", owner),
+        )
+        row.update(columns)
+        machine = cls(row, owner, now)
+        machine._records.append(_created(row, actor or owner, reason))
+        return machine
+
+    # Reading
+
+    @property
+    def snapshot(self) -> TaskSnapshot:
+        """The present version, frozen; the same object until something changes."""
+        if self._snapshot is None:
+            self._snapshot = TaskSnapshot(**self._row)
+        return self._snapshot
+
+    @property
+    def status(self) -> TaskStatus:
+        """Where the task is now."""
+        return self._facts.status
+
+    @property
+    def version(self) -> int:
+        """How many transitions there were; the creation is 1."""
+        version: int = self._row["status_version"]
+        return version
+
+    @property
+    def facts(self) -> Facts:
+        """The task as a decision sees it."""
+        return self._facts.frozen()
+
+    @property
+    def transitions(self) -> tuple[Transition, ...]:
+        """The whole history, oldest first."""
+        return self.transitions_since(0)
+
+    def transitions_since(self, version: int) -> tuple[Transition, ...]:
+        """The history after `version`."""
+        records = self._records
+        for index in range(version, len(records)):
+            if type(records[index]) is tuple:
+                records[index] = Transition(*records[index])
+        return tuple(records[version:])
+
+    @property
+    def attempts(self) -> tuple[AttemptRecord, ...]:
+        """One record per attempt started, oldest first (D5)."""
+        return tuple(AttemptRecord(self._row["task_id"], *columns) for columns in self._attempts)
+
+    def can(self, target: TaskStatus | str) -> Permission:
+        """Whether an edge leads from here to the state `target` and its guard holds; unknown names are refused."""
+        wanted = status_named(target)
+        edge = SPEC.edge_of[self.status].get(wanted)
+        if edge is None:
+            return Permission(False, f"no edge leads from {self.status} to {wanted}; {_reachable(self.status)}")
+        if edge.guard is not None and not edge.guard.holds(self.facts, Ask("")):
+            return Permission(False, f"{edge.guard.name}: {edge.guard.sentence}")
+        return Permission(True)
+
+    def _permission(self, verb: str) -> Permission:
+        """Whether `verb` would be taken now, with an actor and a reason given."""
+        answer = SPEC.decide(self.facts, Ask(verb, has_actor=True, has_reason=True))
+        if isinstance(answer, Refusal):
+            return Permission(False, str(refusal_error(answer, self._row["task_id"])))
+        if not answer.changed and answer.rule is None:
+            return Permission(False, f"it is {self.status} already")
+        return Permission(True)
+
+    # Writing
+
+    def watch(self, **known: Any) -> None:
+        """Tell the machine what its supervisor knows: fields of `chongming_spec.step.Watch`."""
+        unknown = known.keys() - self._watch.keys()
+        if unknown:
+            raise InternalError(f"nothing like {', '.join(sorted(unknown))} is watched")
+        self._watch.update(known)
+
+    def touch(self, **columns: Any) -> None:
+        """Change columns that are no part of the life cycle, such as progress: no record, no version (D24)."""
+        self._row.update(columns)
+        self._snapshot = None
+
+    def apply(self, verb: str, **request: Any) -> Transition | None:
+        """Use any verb by name, with its parameters; returns the last record, or None when it was already so.
+
+        Raises ConfigurationError for an unknown verb or parameter, and whatever the verb's guards raise.
+        """
+        row = SPEC.verb_of.get(verb)
+        if row is None:
+            raise ConfigurationError(f"unknown verb {verb!r}; {_near(str(verb), SPEC.verb_of)}")
+        known = {param.name for param in row.params}
+        for name in request:
+            if name not in known:
+                raise ConfigurationError(f"{verb} takes no {name!r}; it takes {', '.join(sorted(known)) or 'nothing'}")
+        return self._take(verb, request.pop("actor", None), request.pop("reason", None), request or None)
+
+    def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> Transition | None:
+        decision = self.step(verb, actor, reason, values)
+        if not decision.path:
+            return None
+        return self.transitions_since(len(self._records) - 1)[0]
+
+    def step(
+        self,
+        verb: str,
+        actor: str | None = None,
+        reason: str | None = None,
+        values: Mapping[str, Any] | None = None,
+        trigger: str | None = None,
+    ) -> Decision:
+        """Take one verb: ask, change, record. `values` holds its other parameters and the columns to copy.
+
+        Raises InvalidTransition or one of its kinds, with nothing changed.
+        """
+        if actor is not None:
+            check_text("actor", actor)
+        if reason is not None:
+            check_text("reason", reason)
+        facts = self._facts
+        status = facts.status
+        ask = _ask(verb, actor, reason, values) if values or ASKS[verb] else PLAIN_ASKS[verb]
+        facts.says = SAYS[verb].get(status)
+        cell = CELLS[verb].get(status)
+        if cell is not None and all(guard.holds(cast(Facts, facts), ask) for guard in cell.guards):
+            decision, plan = cell.decision, cell.plan
+        else:
+            decision, plan = self._decide(ask)
+        if ENABLED:
+            self._second_opinion(ask, decision)
+        self._change(decision, plan, ask, actor or self._owner, reason, trigger, values or _NOTHING)
+        facts.says = None
+        return decision
+
+    def _decide(self, ask: Ask) -> tuple[Decision, Plan]:
+        facts = self.facts
+        answer = SPEC.decide(facts, ask)
+        if isinstance(answer, Refusal):
+            self._facts.says = None
+            raise refusal_error(answer, self._row["task_id"])
+        return answer, plan_for(answer)
+
+    def _second_opinion(self, ask: Ask, decision: Decision) -> None:
+        """D39: where contracts are on, the contracted decision must be the same."""
+        if decide(self.facts, ask) != decision:
+            raise InternalError(f"the plan and the decision differ for {ask.verb} in {decision.source}")
+
+    def _change(
+        self,
+        decision: Decision,
+        plan: Plan,
+        ask: Ask,
+        actor: str,
+        reason: str | None,
+        trigger: str | None,
+        given: Mapping[str, Any],
+    ) -> None:
+        row = self._row
+        facts = self._facts
+        before = (facts.in_place, facts.requested, facts.carrier)
+        kind = None
+        if plan.fails:
+            kind = kind_of(cast(Facts, facts), ask, decision)
+            given = {**given, "failure": failure_of(kind, given.get("failure"), reason)}
+        if plan.may_close:
+            occupied = occupies(decision.source, before[0])
+        now = self._now()
+        if now < row["updated_at"]:
+            now = row["updated_at"]
+        apply_plan(plan, row, self._watch, ask, given, now)
+        self._snapshot = None
+        if not decision.path:
+            return
+        self._record(decision, ask, actor, reason, trigger, now, kind, before)
+        if plan.opens:
+            self._attempts.append([row["attempt"], row["generation"], row["epoch"], now, None, None, None, None])
+        elif plan.may_close and occupied and not occupies(row["status"], row["paused_in_place"]):
+            self._attempts[-1][4:7] = now, disposition_of(decision), row["failure"]
+        if (row["status"] in TERMINAL) is (row["ended_at"] is None) or (
+            row["status"] in FAILURE_REQUIRED and row["failure"] is None
+        ):
+            raise InternalError(f"{row['task_id']} would be {row['status']} without its end or its failure")
+
+    def _record(
+        self,
+        decision: Decision,
+        ask: Ask,
+        actor: str,
+        reason: str | None,
+        trigger: str | None,
+        now: datetime,
+        kind: Any,
+        before: tuple[Any, ...],
+    ) -> None:
+        """Keep the records as plain tuples; they become `Transition` objects when somebody reads them."""
+        row = self._row
+        rule = decision.rule
+        trigger = trigger or trigger_of(decision, ask)
+        source = decision.source
+        version = row["status_version"]
+        last = len(decision.path)
+        for hop, target in enumerate(decision.path, start=1):
+            version += 1
+            at_end = hop == last
+            first_trigger = rule.via_trigger if rule is not None and rule.via_trigger else trigger
+            self._records.append(
+                (
+                    row["task_id"], version, source, target,
+                    trigger if at_end else first_trigger,
+                    actor,
+                    reason if at_end or rule is None else rule.via_reason,
+                    now, row["attempt"], row["max_attempts"], row["epoch"], row["generation"],
+                    before[0], before[1], kind if at_end else None, before[2],
+                )
+            )
+            source = target
+        row["status"] = source
+        row["status_version"] = version
+        row["updated_at"] = now
+
+    def note_late_result(self, note: str) -> None:
+        """Keep what a carrier reported after its attempt was closed (D5, D11)."""
+        self._attempts[-1][7] = note
+
+
+def _created(row: Row, actor: str, reason: str | None) -> tuple[Any, ...]:
+    return (
+        row["task_id"], 1, None, row["status"], "user:create", actor, reason, row["created_at"],
+        row["attempt"], row["max_attempts"], row["epoch"], row["generation"],
+    )
+
+
+def _ask(verb: str, actor: str | None, reason: str | None, values: Mapping[str, Any] | None) -> Ask:
+    given = values or _NOTHING
+    failure = given.get("failure")
+    target = given.get("to")
+    return Ask(
+        verb,
+        has_actor=not is_blank(actor),
+        has_reason=not is_blank(reason),
+        force=bool(given.get("force", False)),
+        alongside=bool(given.get("alongside", False)),
+        gone=bool(given.get("gone", False)),
+        retries=bool(given.get("retries", False)),
+        kind=None if failure is None else failure.kind,
+        target=None if target is None else status_named(target),
+        ending=given.get("ending"),
+        deadline=given.get("deadline", Deadline.NONE),
+    )
+
+
+def refusal_error(refusal: Refusal, task_id: str) -> InvalidTransition:
+    """The error of a refusal, with `.guard`, `.sentence` and `.allowed` (D13)."""
+    guard = refusal.guard
+    verb = SPEC.verb_of[refusal.verb]
+    targets = sorted({str(rule.target) for rule in verb.rules if rule.target is not None}) or ["any terminal state"]
+    requested = targets[0] if len(targets) == 1 else refusal.verb
+    if guard is None:
+        message = (
+            f"illegal transition: {refusal.source} -> {requested}; trigger {verb.trigger!r}; "
+            f"{_reachable(refusal.source)}"
+        )
+    else:
+        message = f"{refusal.verb} refused while {refusal.source}: {guard.name}. Needed: {guard.sentence}"
+    return (InvalidTransition if guard is None else guard.error)(
+        message,
+        current=refusal.source,
+        requested=requested,
+        allowed=refusal.allowed,
+        guard=None if guard is None else guard.name,
+        sentence="" if guard is None else guard.sentence,
+        trigger=verb.trigger,
+        task_id=task_id,
+    )
+
+
+def status_named(name: TaskStatus | str) -> TaskStatus:
+    """The status of that name; ConfigurationError with near matches for any other."""
+    try:
+        return TaskStatus(name)
+    except ValueError:
+        raise ConfigurationError(f"unknown state {name!r}; {_near(str(name), TaskStatus)}") from None
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    names = [str(one) for one in known]
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+
+
+def _reachable(status: TaskStatus) -> str:
+    allowed = SPEC.allowed(status)
+    return f"allowed now: {', '.join(allowed) if allowed else 'none (terminal state)'}"
+
+
+def _tags(tags: Iterable[str]) -> frozenset[str]:
+    if isinstance(tags, str):
+        raise ConfigurationError(f"tags must be a collection of str, not one str; use {{{tags!r}}}")
+    return frozenset(check_text("every tag", tag) for tag in tags)

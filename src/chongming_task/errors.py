@@ -1,0 +1,41 @@
+"""The errors users can meet; the tree itself is part of the specification."""
+
+from chongming_spec.errors import (
+    AttemptsExhausted,
+    CarrierStillRunning,
+    CircularDependency,
+    ConcurrencyConflict,
+    ConfigurationError,
+    DependencyFailed,
+    Fenced,
+    InternalError,
+    InvalidTransition,
+    StoreCorruption,
+    StoreError,
+    TaskCancelled,
+    TaskError,
+    TaskExecutionError,
+    TaskExists,
+    TaskTimeout,
+    UnknownTask,
+)
+
+__all__ = [
+    "AttemptsExhausted",
+    "CarrierStillRunning",
+    "CircularDependency",
+    "ConcurrencyConflict",
+    "ConfigurationError",
+    "DependencyFailed",
+    "Fenced",
+    "InternalError",
+    "InvalidTransition",
+    "StoreCorruption",
+    "StoreError",
+    "TaskCancelled",
+    "TaskError",
+    "TaskExecutionError",
+    "TaskExists",
+    "TaskTimeout",
+    "UnknownTask",
+]
