@@ -1,8 +1,8 @@
 """The generator: names, signatures and pages that follow from the spec.
 
-What is generated is checked in, so that a reader finds it and a reviewer sees what a changed row changes. A test and
-`make gen-check` compare it as whole text; `make gen` writes it. The spec is the only input: the same spec gives the same
-text on every machine.
+What is generated is checked in, so that a reader finds it and a reviewer sees what a changed row changes. A test
+and `make gen-check` compare it as whole text; `make gen` writes it. The spec is the only input: the same spec gives
+the same text on every machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Python text laid out as `ruff format` lays it out, so that generated files need no formatter and pass its check.
 
-Only what the generated files hold is covered: heads and calls with a list of arguments, docstrings, and import lines. The
-rule for arguments is the formatter's: all on the line, else all on one indented line, else one per line with a trailing
-comma.
+Only what the generated files hold is covered: heads and calls with a list of arguments, docstrings, and import
+lines. The rule for arguments is the formatter's: all on the line, else all on one indented line, else one per line
+with a trailing comma.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The typed verb methods of the state machine: `core/_generated_verbs.py`.
 
-Names and types are generated so that editors and type checkers know them; what a verb does is looked up at each call. Each
-verb of persons and of the machine becomes one method that hands its values to `_take`; `wait` is left out, since a machine
-has nothing to wait on, and so are the verbs of the world, which the supervisor asks. A parameter without a default is
-demanded; all are keywords but the target of an override.
+Names and types are generated so that editors and type checkers know them; what a verb does is looked up at each
+call. Each verb of persons and of the machine becomes one method that hands its values to `_take`; `wait` is left
+out, since a machine has nothing to wait on, and so are the verbs of the world, which the supervisor asks. A
+parameter without a default is demanded; all are keywords but the target of an override.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from chongming_gen.layout import INDENT, docstring, imports, spread
 from chongming_spec.algebra import Caller, Param, Verb
 from chongming_spec.decide import Lifecycle
-from chongming_spec.render.matrix import Cell, cell
+from chongming_spec.render.matrix import Cell, cells
 from chongming_spec.states import TaskStatus
 
 PERMISSIONS: tuple[str, ...] = ("start", "stop", "pause", "resume", "cancel", "retry", "skip", "reset")
@@ -115,14 +115,14 @@ def _declared(param: Param) -> str:
 
 def summary(spec: Lifecycle, verb: Verb) -> str:
     """Where the verb leads from which states, where it is already so, and which guards can refuse it."""
-    cells = {status: cell(spec, verb.name, status) for status in TaskStatus}
+    row = cells(spec)[verb.name]
     groups: dict[str, list[str]] = {}
-    for status, found in cells.items():
+    for status, found in row.items():
         if found.changes or found.stays:
             groups.setdefault(_outcome(status, found), []).append(status)
     parts = [f"{', '.join(sources)} -> {outcome}" for outcome, sources in groups.items()]
-    already = [status for status, found in cells.items() if found.already]
-    guards = dict.fromkeys(name for found in cells.values() for name in found.refused)
+    already = [status for status, found in row.items() if found.already]
+    guards = dict.fromkeys(name for found in row.values() for name in found.refused if name)
     sentences = ["; ".join(parts)] if parts else []
     if already:
         sentences.append(f"Already so in {', '.join(already)}")

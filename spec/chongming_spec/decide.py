@@ -20,7 +20,7 @@ from chongming_spec.contracts import ENABLED
 from chongming_spec.effects import Change, Op
 from chongming_spec.facts import Ask, CarrierState, Facts, coherent
 from chongming_spec.guards import Guard
-from chongming_spec.states import OCCUPYING, TaskStatus
+from chongming_spec.states import TaskStatus
 from chongming_spec.transitions import EDGES, OUT_OF_BAND, Edge, OutOfBand
 from chongming_spec.verbs import VERBS
 
@@ -199,8 +199,3 @@ def coherent_after(facts: Facts, ask: Ask, result: Decision | Refusal) -> bool:
 def decide(facts: Facts, ask: Ask) -> Decision | Refusal:
     """Answer one request from the published tables, under contract where contracts are on (D39)."""
     return SPEC.decide(facts, ask)
-
-
-def launch_pending(facts: Facts) -> bool:
-    """Whether an attempt is open whose carrier is still to be launched (D6, D23)."""
-    return facts.status in OCCUPYING and not facts.carrier.is_there and not facts.requested.ends

@@ -40,11 +40,6 @@ class CarrierView(StrEnum):
     PARKED = "parked"
     ABANDONED = "abandoned"
 
-    @property
-    def is_there(self) -> bool:
-        """Whether there is a carrier at all."""
-        return self is not CarrierView.NONE
-
 
 class CarrierState(StrEnum):
     """`snapshot.carrier_state`: whether an earlier carrier of the task may still be at work (D10)."""

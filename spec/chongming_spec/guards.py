@@ -105,14 +105,6 @@ def has_budget_or_force(facts: Facts, ask: Ask) -> bool:
     return facts.attempt < facts.max_attempts or ask.force
 
 
-def is_forced(facts: Facts, ask: Ask) -> bool:
-    return ask.force
-
-
-def is_unforced(facts: Facts, ask: Ask) -> bool:
-    return not ask.force
-
-
 def has_no_stray(facts: Facts, ask: Ask) -> bool:
     return not facts.stray or ask.alongside
 
@@ -313,8 +305,6 @@ BUDGET_OR_FORCE = _g(
     "An attempt is left in the budget; retry(force=True) raises it by one (D5).",
     AttemptsExhausted,
 )
-FORCED = _g("not_forced", is_forced, "force", "force=True was given.")
-UNFORCED = _g("forced", is_unforced, "force", "force=True was not given.")
 NO_STRAY = _g(
     "carrier_still_running",
     has_no_stray,

@@ -63,6 +63,7 @@ class Plan(NamedTuple):
     stamped_if_none: tuple[str, ...]
     computed: tuple[Change, ...]
     fails: bool
+    holds: bool
     opens: bool
     may_close: bool
 
@@ -93,6 +94,7 @@ def plan_of(decision: Decision) -> Plan:
         stamped_if_none=tuple(c.column for c in changes if c.op is Op.NOW_IF_NONE),
         computed=tuple(c for c in changes if c.op not in (Op.SET, Op.NOW, Op.NOW_IF_NONE)),
         fails=FAIL in effects or OVERRIDE in effects,
+        holds=any(change.column == "held_by" and change.op is Op.GIVEN for change in changes),
         opens=OPEN in effects,
         may_close=decision.changed and decision.source in OCCUPYING | {TaskStatus.PAUSED},
     )
@@ -206,9 +208,7 @@ def step(snapshot: TaskSnapshot, watch: Watch, ask: Ask, details: Details, spec:
     kind = kind_of(facts, ask, decision)
     now = max(snapshot.updated_at, details.now)
     plan = plan_of(decision)
-    given = details.values
-    if plan.fails:
-        given = {**given, "failure": failure_of(kind, given.get("failure"), details.reason)}
+    given = filled(plan, details.values, kind, details.actor, details.reason)
     apply_plan(plan, row, watched, ask, given, now)
     transitions = record_of(decision, facts, ask, row, details, now, kind if plan.fails else None)
     if decision.changed:
@@ -222,6 +222,17 @@ def step(snapshot: TaskSnapshot, watch: Watch, ask: Ask, details: Details, spec:
         plan.opens,
         disposition_of(decision) if closes else None,
     )
+
+
+def filled(
+    plan: Plan, given: Mapping[str, Any], kind: FailureKind | None, actor: str, reason: str | None
+) -> Mapping[str, Any]:
+    """What was given, with the failure under its decided kind, and with who holds a task and why."""
+    if plan.fails:
+        given = {**given, "failure": failure_of(kind, given.get("failure"), reason)}
+    if plan.holds:
+        given = {"held_by": actor, "held_reason": reason, **given}
+    return given
 
 
 def apply_plan(

@@ -197,7 +197,7 @@ CONTROL_VERBS: tuple[Verb, ...] = (
         "Override the state by a person's word.",
         rules=(
             *each(
-                frozenset(_S),
+                frozenset(_S) - {_S.RUNNING},
                 None,
                 when=(g.NO_CARRIER,),
                 effects=_FORCED,

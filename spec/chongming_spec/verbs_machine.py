@@ -140,7 +140,8 @@ MACHINE_VERBS: tuple[Verb, ...] = (
         "runtime:cancelled",
         "It was called off, or called itself off.",
         rules=(
-            *each(WAITING | LAUNCHED | {_S.STOPPING}, _S.CANCELLED, effects=_ENDED),
+            *each(WAITING | {_S.STARTING, _S.STOPPING}, _S.CANCELLED, effects=_ENDED),
+            *each((_S.RUNNING, _S.PAUSING), _S.CANCELLED, when=(g.NO_VERDICT,), effects=_ENDED),
             Rule(_S.PAUSED, _S.CANCELLED, when=(g.LIFTED,), effects=_ENDED),
         ),
         guards=(g.KIND_FITS,),

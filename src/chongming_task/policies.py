@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
@@ -22,6 +23,8 @@ from chongming_spec.errors import ConfigurationError, TaskCancelled
 
 LONGEST_SECONDS = 100 * 366 * 86400
 """A century: whatever is longer is a slip, and could not be added to a date."""
+
+MAX_FACTOR = 1000
 
 ErrorTypes: TypeAlias = tuple[type[BaseException], ...]
 
@@ -42,8 +45,17 @@ def to_ms(seconds: float) -> int:
     return math.ceil(round(seconds * 1000, 3))
 
 
-def _limit(argument: str, value: object) -> float | None:
-    return None if value is None else check_seconds(argument, value)
+def _named(policy: object, field: attrs.Attribute[Any]) -> str:
+    return f"{type(policy).__name__}({field.name}=)"
+
+
+def _seconds(policy: object, field: attrs.Attribute[Any], value: object) -> None:
+    check_seconds(_named(policy, field), value)
+
+
+def _optional_seconds(policy: object, field: attrs.Attribute[Any], value: object) -> None:
+    if value is not None:
+        check_seconds(_named(policy, field), value)
 
 
 class Jitter(StrEnum):
@@ -76,37 +88,32 @@ class Backoff(Protocol):
 class FixedBackoff:
     """The same wait before each attempt, `delay` seconds, without jitter."""
 
-    delay: float = attrs.field(converter=lambda value: check_seconds("FixedBackoff(delay=)", value))
+    delay: float = attrs.field(validator=_seconds)
 
     def delay_ms(self, attempt: int, rng: random.Random) -> int:
         """`delay`, whatever the attempt."""
         return to_ms(self.delay)
 
 
-def _check_factor(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= 1000:
-        raise ConfigurationError(f"ExponentialBackoff(factor=) must be a number from 1 to 1000, not {value!r}")
-    return value
+def _factor(policy: object, field: attrs.Attribute[Any], value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= MAX_FACTOR:
+        raise ConfigurationError(f"{_named(policy, field)} must be a number from 1 to {MAX_FACTOR}, not {value!r}")
 
 
-def _check_jitter(value: object) -> Jitter:
-    try:
-        return Jitter(value)  # type: ignore[arg-type]
-    except ValueError:
+def _jitter(policy: object, field: attrs.Attribute[Any], value: object) -> None:
+    if not isinstance(value, Jitter):
         names = ", ".join(f"Jitter.{kind.name}" for kind in Jitter)
-        raise ConfigurationError(f"ExponentialBackoff(jitter=) must be one of {names}, not {value!r}") from None
+        raise ConfigurationError(f"{_named(policy, field)} must be one of {names}, not {value!r}")
 
 
 @attrs.frozen
 class ExponentialBackoff:
     """`base` seconds, then `factor` times as long after each attempt, at most `max_delay`, spread by `jitter`."""
 
-    base: float = attrs.field(default=1, converter=lambda value: check_seconds("ExponentialBackoff(base=)", value))
-    factor: float = attrs.field(default=2, converter=_check_factor)
-    max_delay: float = attrs.field(
-        default=300, converter=lambda value: check_seconds("ExponentialBackoff(max_delay=)", value)
-    )
-    jitter: Jitter = attrs.field(default=Jitter.FULL, converter=_check_jitter)
+    base: float = attrs.field(default=1, validator=_seconds)
+    factor: float = attrs.field(default=2, validator=_factor)
+    max_delay: float = attrs.field(default=300, validator=_seconds)
+    jitter: Jitter = attrs.field(default=Jitter.FULL, validator=_jitter)
 
     def delay_ms(self, attempt: int, rng: random.Random) -> int:
         """The wait after `attempt` has failed; 0 <= result <= `max_delay`."""
@@ -114,30 +121,30 @@ class ExponentialBackoff:
         return self.jitter.spread(longest, rng)
 
 
-def _check_attempts(value: object) -> int:
+def _attempts(policy: object, field: attrs.Attribute[Any], value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigurationError(
-            f"RetryPolicy(max_attempts=) must be a whole number of at least 1 (1: no retry), not {value!r}"
+            f"{_named(policy, field)} must be a whole number of at least 1 (1: no retry), not {value!r}"
         )
-    return value
 
 
-def _check_backoff(value: object) -> Backoff:
+def _backoff(policy: object, field: attrs.Attribute[Any], value: object) -> None:
     if isinstance(value, type) or not isinstance(value, Backoff):
         raise ConfigurationError(
-            f"RetryPolicy(backoff=) must be a FixedBackoff, an ExponentialBackoff or have delay_ms(), not {value!r}"
+            f"{_named(policy, field)} must be a FixedBackoff, an ExponentialBackoff or have delay_ms(), not {value!r}"
         )
-    return value
 
 
-def _check_errors(argument: str, value: object) -> ErrorTypes:
-    types = value if isinstance(value, (tuple, list)) else (value,)
-    for one in types:
+def _as_tuple(value: type[BaseException] | Sequence[type[BaseException]]) -> ErrorTypes:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)  # type: ignore[return-value]
+
+
+def _error_types(policy: object, field: attrs.Attribute[Any], value: tuple[object, ...]) -> None:
+    for one in value:
         if not (isinstance(one, type) and issubclass(one, BaseException)):
             raise ConfigurationError(
-                f"RetryPolicy({argument}=) must hold exception classes, such as {argument}=(OSError,), not {one!r}"
+                f"{_named(policy, field)} must hold exception classes, such as {field.name}=(OSError,), not {one!r}"
             )
-    return tuple(types)
 
 
 @attrs.frozen
@@ -147,10 +154,10 @@ class RetryPolicy:
     `give_up_on` is asked first. Other BaseExceptions than Exception match only where `retry_on` names them (D20).
     """
 
-    max_attempts: int = attrs.field(default=1, converter=_check_attempts)
-    backoff: Backoff = attrs.field(factory=ExponentialBackoff, converter=_check_backoff)
-    retry_on: ErrorTypes = attrs.field(default=(Exception,), converter=lambda value: _check_errors("retry_on", value))
-    give_up_on: ErrorTypes = attrs.field(default=(), converter=lambda value: _check_errors("give_up_on", value))
+    max_attempts: int = attrs.field(default=1, validator=_attempts)
+    backoff: Backoff = attrs.field(factory=ExponentialBackoff, validator=_backoff)
+    retry_on: ErrorTypes = attrs.field(default=(Exception,), converter=_as_tuple, validator=_error_types)
+    give_up_on: ErrorTypes = attrs.field(default=(), converter=_as_tuple, validator=_error_types)
 
     def retries(self, error: BaseException) -> bool:
         """Whether `error` is worth another attempt, the budget aside."""
@@ -170,11 +177,9 @@ class Timeout:
     What each measures is the spec's table of timeouts (D15).
     """
 
-    start: float | None = attrs.field(default=None, converter=lambda value: _limit("Timeout(start=)", value))
-    per_attempt: float | None = attrs.field(
-        default=None, converter=lambda value: _limit("Timeout(per_attempt=)", value)
-    )
-    idle: float | None = attrs.field(default=None, converter=lambda value: _limit("Timeout(idle=)", value))
+    start: float | None = attrs.field(default=None, validator=_optional_seconds)
+    per_attempt: float | None = attrs.field(default=None, validator=_optional_seconds)
+    idle: float | None = attrs.field(default=None, validator=_optional_seconds)
 
     def limit_ms(self, parameter: str) -> int | None:
         """The limit named `start`, `per_attempt` or `idle` in milliseconds."""

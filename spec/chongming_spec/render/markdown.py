@@ -1,13 +1,14 @@
 """Markdown as text: cells, tables, and tables of any frozen attrs rows.
 
-Everything here gives the same text for the same value on every machine: members of an enum come in the order of the enum
-whatever set holds them, and nothing depends on hashes, locale or time. A table cell is one line; a pipe is escaped, also
-inside code, as GitHub's tables want it. No value is shown as a dash, yes and no as such words, so that an empty cell never
-has to be guessed.
+Everything here gives the same text for the same value on every machine: members of an enum come in the order of the
+enum whatever set holds them, and nothing depends on hashes, locale or time. A table cell is one line; a pipe is
+escaped, also inside code, as GitHub's tables want it. No value is shown as a dash, yes and no as such words, so
+that an empty cell never has to be guessed.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
@@ -16,6 +17,8 @@ from typing import Any, cast
 import attrs
 
 NOTHING = "–"
+WIDTH = 100
+BANNER = "Generated from chongming_spec; do not edit: change the spec and run `make gen`."
 
 
 def one_line(text: str) -> str:
@@ -36,16 +39,17 @@ def listed(parts: Iterable[str], between: str = ", ") -> str:
 def ordered(values: Iterable[Any]) -> list[Any]:
     """The values of a set in a fixed order: that of their enum, else that of their text."""
     found = list(values)
-    if found and all(isinstance(value, Enum) for value in found):
-        return [member for kind in dict.fromkeys(map(type, found)) for member in kind if member in found]
+    kinds = {type(value) for value in found}
+    if len(kinds) == 1 and issubclass(kind := kinds.pop(), Enum):
+        return [member for member in kind if member in found]
     return sorted(found, key=str)
 
 
 def shown(value: object) -> str:
     """One value of a row as the content of a cell.
 
-    Enums and types are code, rows that have a `name` (guards, effects) are that name, sets come in a fixed order, other
-    values as their text.
+    Enums and types are code, rows that have a `name` (guards, effects) are that name, sets come in a fixed order,
+    other values as their text.
     """
     if value is None:
         return NOTHING
@@ -90,7 +94,8 @@ def heading_of(column: str) -> str:
 def rows_table(rows: Sequence[object], *, heads: Mapping[str, str] | None = None, skip: Collection[str] = ()) -> str:
     """A table of frozen attrs rows of one class, one column per field but those in `skip`.
 
-    `heads` gives some columns another heading than their name. The first column is code. Raises ValueError for no rows.
+    `heads` gives some columns another heading than their name. The first column is code. Raises ValueError for no
+    rows.
     """
     if not rows:
         raise ValueError("no rows to show")
@@ -106,9 +111,11 @@ def _cells(row: object, names: Sequence[str]) -> list[str]:
     return cells
 
 
+def prose(text: str) -> str:
+    """One paragraph, wrapped."""
+    return textwrap.fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
 def page(title: str, intro: str, *sections: str) -> str:
-    """A whole page: banner, title, two or three sentences, and the sections, a blank line between them."""
-    return "\n\n".join((f"<!-- {BANNER} -->", f"# {title}", intro, *sections)) + "\n"
-
-
-BANNER = "Generated from chongming_spec; do not edit: change the spec and run `make gen`."
+    """A whole page: banner, title, a paragraph of two or three sentences, and the sections as they are."""
+    return "\n\n".join((f"<!-- {BANNER} -->", f"# {title}", prose(intro), *sections)) + "\n"

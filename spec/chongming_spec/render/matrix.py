@@ -1,15 +1,15 @@
 """What a verb can come to in a state, found by asking the spec about every case.
 
-Nothing is read off the rows: for each verb and state all coherent facts and requests are put to `decide`, varying just the
-columns that the guards in question look at, and the answers are collected. So a page shows what the program will do, and a
-guard that can never be the one to refuse is not shown as if it could.
+Nothing is read off the rows: for each verb and state all coherent facts and requests are put to `decide`, varying
+just the columns that the guards in question look at, and the answers are collected. So a page shows what the
+program will do, and a guard that can never be the one to refuse is not shown as if it could.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import attrs
@@ -38,9 +38,9 @@ _BOUND: dict[str, tuple[Any, ...]] = {
     "killed": _BOOL,
     "killable": _BOOL,
 }
-_FREE: dict[str, tuple[Any, ...]] = {name: _BOOL for name in ("stray", "pausable", "dependencies_open", "lease_over")}
+_FREE: dict[str, tuple[Any, ...]] = dict.fromkeys(("stray", "pausable", "dependencies_open", "lease_over"), _BOOL)
 _ASKED: dict[str, tuple[Any, ...]] = {
-    **{name: _BOOL for name in ("has_actor", "has_reason", "force", "alongside", "gone", "retries")},
+    **dict.fromkeys(("has_actor", "has_reason", "force", "alongside", "gone", "retries"), _BOOL),
     "kind": (None, *FailureKind),
     "target": tuple(TaskStatus),
 }
@@ -55,9 +55,9 @@ _REPORTED: dict[str, dict[str, tuple[Any, ...]]] = {
 class Cell:
     """All that a verb can come to in one state.
 
-    `targets`: where it may lead, in the order of the states; `as_asked`: the caller names the target; `stays`: it can be
-    accepted without a change of status; `already`: it is so before it is asked (D13); `refused`: the names of the guards
-    that can refuse it, in the order in which they are met.
+    `targets`: where it may lead, in the order of the states; `as_asked`: the caller names the target; `stays`: it
+    can be accepted without a change of status; `already`: it is so before it is asked (D13); `refused`: the names
+    of the guards that can refuse it, in the order in which they are met (an empty name: the move is no edge).
     """
 
     targets: tuple[TaskStatus, ...] = ()
@@ -78,6 +78,11 @@ class Cell:
 
 
 @cache
+def cells(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, Cell]]:
+    """The whole matrix: by verb, then by state in the order of the states."""
+    return {verb.name: {status: cell(spec, verb.name, status) for status in TaskStatus} for verb in spec.verbs}
+
+
 def cell(spec: Lifecycle, verb: str, status: TaskStatus) -> Cell:
     """Ask about every case of `verb` in `status`."""
     row = spec.verb_of[verb]
@@ -102,7 +107,7 @@ def cell(spec: Lifecycle, verb: str, status: TaskStatus) -> Cell:
         targets=tuple(target for target in TaskStatus if target in targets),
         as_asked=any(rule.asked_target for rule in rules),
         stays=stays,
-        refused=tuple(dict.fromkeys(guard.name for guard in guards if guard.name in refused)),
+        refused=tuple(name for name in dict.fromkeys((*(guard.name for guard in guards), "")) if name in refused),
     )
 
 
@@ -116,7 +121,7 @@ def _guards_met(spec: Lifecycle, verb: Verb, rules: tuple[Rule, ...]) -> list[Gu
     for rule in rules:
         if not rule.out_of_band:
             hops = [hop for hop in (rule.source, rule.via, rule.target) if hop is not None]
-            edges = (spec.edge_of[source].get(target) for source, target in zip(hops, hops[1:], strict=False))
+            edges = (spec.edge_of[source].get(target) for source, target in pairwise(hops))
             guards += [edge.guard for edge in edges if edge is not None and edge.guard is not None]
     return guards
 
@@ -164,4 +169,5 @@ def _bound(status: TaskStatus, reads: tuple[str, ...]) -> list[Facts]:
 def changed_by(spec: Lifecycle, callers: Iterable[Caller], status: TaskStatus) -> list[str]:
     """The verbs of these callers that can change something in `status`, in the order of the table."""
     wanted = frozenset(callers)
-    return [verb.name for verb in spec.verbs if verb.caller in wanted and cell(spec, verb.name, status).changes]
+    found = cells(spec)
+    return [verb.name for verb in spec.verbs if verb.caller in wanted and found[verb.name][status].changes]

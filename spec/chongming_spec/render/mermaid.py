@@ -1,7 +1,8 @@
 """State diagrams as Mermaid text, which Git hosts draw where a page holds it.
 
-`life` draws every edge, coloured by phase, a guarded edge with the name of its guard; `phases` draws the same edges between
-phases only, for a first look. Colours are the lighter half of a palette that readers with any colour vision can tell apart.
+`life` draws every edge, coloured by phase, a guarded edge with the name under which its guard refuses; `phases`
+draws the same edges between phases only, for a first look. Colours are the lighter half of a palette that readers
+with any colour vision can tell apart.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def life(states: Sequence[State], edges: Sequence[Edge]) -> str:
 
 
 def _label(edge: Edge) -> str:
-    return "" if edge.guard is None else f" : [{edge.guard.name}]"
+    return "" if edge.guard is None else f" : unless {edge.guard.name}"
 
 
 def phases(states: Sequence[State], edges: Sequence[Edge]) -> str:

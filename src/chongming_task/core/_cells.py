@@ -70,9 +70,7 @@ def plan_for(decision: Decision) -> Plan:
 def says_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, CarrierView]]:
     """What a call testifies of the carrier, by verb and state."""
     return {
-        verb.name: {
-            s: verb.testifies for s in OCCUPYING if verb.testifies is not None and spec.rules_of[verb.name][s]
-        }
+        verb.name: {s: verb.testifies for s in OCCUPYING if verb.testifies is not None and spec.rules_of[verb.name][s]}
         for verb in spec.verbs
     }
 

@@ -271,7 +271,7 @@ class GeneratedVerbs(ABC):
         """It was called off, or called itself off.
 
         pending, blocked, queued, starting, running, pausing, paused, retry_wait, stopping -> cancelled. Guards:
-        kind_unfit, carrier_exists, paused_in_place, cancel_not_asked.
+        kind_unfit, carrier_exists, timed_out, paused_in_place, cancel_not_asked.
         """
         return self._take("mark_cancelled", actor, reason, {"failure": failure})
 

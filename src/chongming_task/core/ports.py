@@ -6,18 +6,20 @@ one attempt's thread, process or call; its sink is how it answers. Neither ever 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from contextvars import Context
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 
 from chongming_spec.facts import EndingKind
 from chongming_spec.snapshot import Failure, Progress
+
+if TYPE_CHECKING:
+    import threading
 
 
 class Moment(NamedTuple):
@@ -150,6 +152,10 @@ class Carrier(Protocol):
 
     def kill(self) -> bool:
         """End it by force. True if it is gone; False where that is impossible."""
+        ...
+
+    def abandon(self) -> None:
+        """Nobody waits for it any more: what carries it is not used again (D17)."""
         ...
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, cast
 
 from chongming_spec.contracts import ENABLED
@@ -19,12 +18,13 @@ from chongming_spec.facts import Ask, Deadline, Facts
 from chongming_spec.failures import FAILURE_REQUIRED
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TERMINAL, TaskStatus, occupies
-from chongming_spec.step import Plan, apply_plan, disposition_of, failure_of, kind_of, trigger_of
+from chongming_spec.step import Plan, apply_plan, disposition_of, filled, kind_of, trigger_of
 from chongming_spec.texts import check_id, check_text, is_blank
 from chongming_task.clock import utcnow
 from chongming_task.core._cells import ASKS, CELLS, PLAIN_ASKS, SAYS, plan_for
 from chongming_task.core._generated_verbs import GeneratedVerbs
 from chongming_task.core._row import BLANK_ROW, BLANK_WATCH, Row, RowFacts
+from chongming_task.core.names import near, status_named
 from chongming_task.core.permission import Permission
 
 _NOTHING: Mapping[str, Any] = {}
@@ -73,7 +73,9 @@ class StateMachine(GeneratedVerbs):
             raise ConfigurationError("now must return aware datetimes; use datetime.now(timezone.utc)")
         unknown = columns.keys() - _OWN_COLUMNS
         if unknown:
-            raise ConfigurationError(f"create takes no {', '.join(sorted(unknown))}; use {', '.join(sorted(_OWN_COLUMNS))}")
+            raise ConfigurationError(
+                f"create takes no {', '.join(sorted(unknown))}; use {', '.join(sorted(_OWN_COLUMNS))}"
+            )
         row = BLANK_ROW.copy()
         row.update(
             task_id=check_id("task_id", task_id),
@@ -115,8 +117,13 @@ class StateMachine(GeneratedVerbs):
 
     @property
     def facts(self) -> Facts:
-        """The task as a decision sees it."""
+        """The task as a decision sees it, now and for good."""
         return self._facts.frozen()
+
+    @property
+    def view(self) -> Facts:
+        """The same, but it changes with the task; cheap, for a question that is asked at once."""
+        return cast(Facts, self._facts)
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
@@ -130,6 +137,11 @@ class StateMachine(GeneratedVerbs):
             if type(records[index]) is tuple:
                 records[index] = Transition(*records[index])
         return tuple(records[version:])
+
+    @property
+    def attempt_count(self) -> int:
+        """How many attempts were started, in all generations."""
+        return len(self._attempts)
 
     @property
     def attempts(self) -> tuple[AttemptRecord, ...]:
@@ -164,6 +176,14 @@ class StateMachine(GeneratedVerbs):
             raise InternalError(f"nothing like {', '.join(sorted(unknown))} is watched")
         self._watch.update(known)
 
+    def timed_by(self, now: Callable[[], datetime]) -> None:
+        """Take the time from somewhere else."""
+        self._now = now
+
+    def peek(self, column: str) -> Any:
+        """One column of the present snapshot, without building it."""
+        return self._row[column]
+
     def touch(self, **columns: Any) -> None:
         """Change columns that are no part of the life cycle, such as progress: no record, no version (D24)."""
         self._row.update(columns)
@@ -176,14 +196,16 @@ class StateMachine(GeneratedVerbs):
         """
         row = SPEC.verb_of.get(verb)
         if row is None:
-            raise ConfigurationError(f"unknown verb {verb!r}; {_near(str(verb), SPEC.verb_of)}")
+            raise ConfigurationError(f"unknown verb {verb!r}; {near(str(verb), SPEC.verb_of)}")
         known = {param.name for param in row.params}
         for name in request:
             if name not in known:
                 raise ConfigurationError(f"{verb} takes no {name!r}; it takes {', '.join(sorted(known)) or 'nothing'}")
         return self._take(verb, request.pop("actor", None), request.pop("reason", None), request or None)
 
-    def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> Transition | None:
+    def _take(
+        self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None
+    ) -> Transition | None:
         decision = self.step(verb, actor, reason, values)
         if not decision.path:
             return None
@@ -246,12 +268,10 @@ class StateMachine(GeneratedVerbs):
         row = self._row
         facts = self._facts
         before = (facts.in_place, facts.requested, facts.carrier)
-        kind = None
-        if plan.fails:
-            kind = kind_of(cast(Facts, facts), ask, decision)
-            given = {**given, "failure": failure_of(kind, given.get("failure"), reason)}
-        if plan.may_close:
-            occupied = occupies(decision.source, before[0])
+        kind = kind_of(cast(Facts, facts), ask, decision) if plan.fails else None
+        if plan.fails or plan.holds:
+            given = filled(plan, given, kind, actor, reason)
+        occupied = plan.may_close and occupies(decision.source, before[0])
         now = self._now()
         if now < row["updated_at"]:
             now = row["updated_at"]
@@ -262,7 +282,7 @@ class StateMachine(GeneratedVerbs):
         self._record(decision, ask, actor, reason, trigger, now, kind, before)
         if plan.opens:
             self._attempts.append([row["attempt"], row["generation"], row["epoch"], now, None, None, None, None])
-        elif plan.may_close and occupied and not occupies(row["status"], row["paused_in_place"]):
+        elif occupied and not occupies(row["status"], row["paused_in_place"]):
             self._attempts[-1][4:7] = now, disposition_of(decision), row["failure"]
         if (row["status"] in TERMINAL) is (row["ended_at"] is None) or (
             row["status"] in FAILURE_REQUIRED and row["failure"] is None
@@ -293,12 +313,22 @@ class StateMachine(GeneratedVerbs):
             first_trigger = rule.via_trigger if rule is not None and rule.via_trigger else trigger
             self._records.append(
                 (
-                    row["task_id"], version, source, target,
+                    row["task_id"],
+                    version,
+                    source,
+                    target,
                     trigger if at_end else first_trigger,
                     actor,
                     reason if at_end or rule is None else rule.via_reason,
-                    now, row["attempt"], row["max_attempts"], row["epoch"], row["generation"],
-                    before[0], before[1], kind if at_end else None, before[2],
+                    now,
+                    row["attempt"],
+                    row["max_attempts"],
+                    row["epoch"],
+                    row["generation"],
+                    before[0],
+                    before[1],
+                    kind if at_end else None,
+                    before[2],
                 )
             )
             source = target
@@ -306,15 +336,25 @@ class StateMachine(GeneratedVerbs):
         row["status_version"] = version
         row["updated_at"] = now
 
-    def note_late_result(self, note: str) -> None:
-        """Keep what a carrier reported after its attempt was closed (D5, D11)."""
-        self._attempts[-1][7] = note
+    def note_late_result(self, attempt: int, note: str) -> None:
+        """Keep what a carrier reported after its attempt was closed; `attempt` counts the records from 0 (D5, D11)."""
+        self._attempts[attempt][7] = note
 
 
 def _created(row: Row, actor: str, reason: str | None) -> tuple[Any, ...]:
     return (
-        row["task_id"], 1, None, row["status"], "user:create", actor, reason, row["created_at"],
-        row["attempt"], row["max_attempts"], row["epoch"], row["generation"],
+        row["task_id"],
+        1,
+        None,
+        row["status"],
+        "user:create",
+        actor,
+        reason,
+        row["created_at"],
+        row["attempt"],
+        row["max_attempts"],
+        row["epoch"],
+        row["generation"],
     )
 
 
@@ -360,20 +400,6 @@ def refusal_error(refusal: Refusal, task_id: str) -> InvalidTransition:
         trigger=verb.trigger,
         task_id=task_id,
     )
-
-
-def status_named(name: TaskStatus | str) -> TaskStatus:
-    """The status of that name; ConfigurationError with near matches for any other."""
-    try:
-        return TaskStatus(name)
-    except ValueError:
-        raise ConfigurationError(f"unknown state {name!r}; {_near(str(name), TaskStatus)}") from None
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    names = [str(one) for one in known]
-    near = get_close_matches(name, names, 1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
 
 
 def _reachable(status: TaskStatus) -> str:

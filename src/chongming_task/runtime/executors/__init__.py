@@ -1,0 +1,1 @@
+"""Executors make carriers: each runs one attempt and reports how it ended."""
