@@ -115,7 +115,7 @@ class Block:
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells, decided."""
-        return tuple(_decided(self.spec, facts, ask) for facts, ask in self.inputs())
+        return tuple(decided(self.spec, facts, ask) for facts, ask in self.inputs())
 
     @cached_property
     def decisions(self) -> tuple[tuple[Facts, Ask, Decision], ...]:
@@ -140,7 +140,8 @@ class Block:
         return frozenset(found)
 
 
-def _decided(spec: Lifecycle, facts: Facts, ask: Ask) -> Cell:
+def decided(spec: Lifecycle, facts: Facts, ask: Ask) -> Cell:
+    """One cell, decided by `spec`."""
     try:
         return Cell(facts, ask, spec.decide(facts, ask), spec.candidates(facts, ask))
     except Exception as error:
@@ -234,9 +235,13 @@ def survey(spec: Lifecycle) -> Survey:
     if not _LAST or _LAST[0].spec is not spec:
         published = _published()
         blocks = []
-        for block in _blocks(spec):
-            known = published.get((block.verb.name, block.status))
-            blocks.append(known if known is not None and _same_rows(known, block) else block)
+        for verb in spec.verbs:
+            for status in TaskStatus:
+                known = published.get((verb.name, status))
+                if known is None or known.verb is not verb or spec.edges is not SPEC.edges:
+                    block = _block(spec, verb, status)
+                    known = known if known is not None and _same_rows(known, block) else block
+                blocks.append(known)
         _LAST[:] = [Survey(spec, tuple(blocks))]
     return _LAST[0]
 

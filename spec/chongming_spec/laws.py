@@ -8,21 +8,24 @@ table is: that the published one is right is the business of whoever writes it d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import attrs
 
-from chongming_spec.cells import Block, Check, survey
+from chongming_spec import postconditions as post
+from chongming_spec.algebra import Caller, Rule, Verb
+from chongming_spec.cells import Block, Check, coherent_facts, survey
 from chongming_spec.decide import Decision, Lifecycle, advance
 from chongming_spec.effects import EFFECTS, FAIL, OPEN, OVERRIDE, WATCHED, Op
 from chongming_spec.endings import ENDINGS, failure_kind
-from chongming_spec.facts import Ask, Facts, coherent
+from chongming_spec.facts import Ask, EndingKind, Facts, coherent
 from chongming_spec.failures import FAILURE_REQUIRED, KINDS_IN, FailureKind
 from chongming_spec.guards import GUARDS, Guard
-from chongming_spec.postconditions import ALL, POSTCONDITIONS
+from chongming_spec.postconditions import ALL, POSTCONDITIONS, Postcondition
 from chongming_spec.probe import columns_read
 from chongming_spec.snapshot import TaskSnapshot
 from chongming_spec.states import REVIVABLE, TERMINAL, TaskStatus
-from chongming_spec.transitions import OutOfBand
+from chongming_spec.transitions import Edge, OutOfBand
 from chongming_spec.triggers import TRIGGER_NAMES
 
 _SAMPLES = 3
@@ -192,6 +195,42 @@ def _end_in_reach(spec: Lifecycle) -> list[str]:
 # ---------------------------------------------------------------- row laws
 
 
+_ON_EDGES: tuple[Postcondition, ...] = (
+    *POSTCONDITIONS["not_paused_in_place"],
+    post.queued_from_paused_only_when_lifted,
+    post.stopped_from_paused_only_when_lifted,
+    post.cancelled_from_paused_only_when_lifted,
+    post.stopped_only_when_stop_was_asked,
+    post.cancelled_only_when_cancel_was_asked,
+    post.cancelled_from_starting_only_without_carrier,
+    post.running_only_with_confirmed_carrier,
+    post.starts_only_within_budget,
+    *POSTCONDITIONS["kind_needs_attempt"],
+)
+
+
+@cache
+def _taken_bare(edge: Edge) -> tuple[str, ...]:
+    """The postconditions that fail when a verb without any guard takes `edge`."""
+    rule = Rule(edge.source, edge.target)
+    verb = Verb("bare", Caller.MACHINE, "", "", (rule,))
+    decision = Decision(verb, edge.source, rule, (edge.target,))
+    asks = [Ask("bare", kind=kind) for kind in (None, *FailureKind)] + [Ask("bare", ending=e) for e in EndingKind]
+    allowed = [
+        (facts, ask)
+        for facts in coherent_facts(edge.source)
+        for ask in asks
+        if edge.guard is None or edge.guard.holds(facts, ask)
+    ]
+    return tuple(
+        holds.__name__ for holds in _ON_EDGES if not all(holds(facts, ask, decision) for facts, ask in allowed)
+    )
+
+
+def _edges_guard_themselves(spec: Lifecycle) -> list[str]:
+    return [f"{edge.source} to {edge.target}: {name} fails" for edge in spec.edges for name in _taken_bare(edge)]
+
+
 def _epochs(spec: Lifecycle) -> list[str]:
     found = []
     for verb in spec.verbs:
@@ -285,6 +324,7 @@ LAWS: tuple[Law, ...] = (
     Law("guards_are_rows", "Each guard in use is a row, and each row is in use.", _guards_are_rows),
     Law("guards_read_what_they_declare", "A guard reads its declared columns.", _guards_read_what_they_declare),
     Law("triggers_exist", "Each trigger that a row names is a row itself (D43).", _triggers_exist),
+    Law("edges_guard_themselves", "An edge's guard binds even a verb without any (D1).", _edges_guard_themselves),
     Law("epochs", "Out of band means a new epoch, and nothing else does (D2).", _epochs),
     Law("attempts_open_at_starting", "Only a start opens an attempt (D5).", _attempts_open_at_starting),
     Law("in_place_by_parking", "Only a body that parks is paused in place (D3).", _in_place_by_parking),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from chongming_spec.cells import Block, Cell, survey
+from chongming_spec.cells import Block, Cell, decided, survey
 from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal, advance, changes_of
 from chongming_spec.effects import Change, Op
 from chongming_spec.facts import Facts
@@ -52,15 +52,13 @@ def actual_stamps(facts: Facts, decision: Decision) -> dict[str, str]:
     """The columns a decision changes that are no facts, each in one word."""
     words: dict[str, str] = {}
     for change in changes_of(decision):
+        if change.column in _SHOWN_IN_FACTS:
+            continue
         word = _word(change)
         if word == "now if none" and change.column in words:
             word = "now" if words[change.column] == "none" else words[change.column]
         words[change.column] = word
-    return {
-        column: word
-        for column, word in words.items()
-        if column not in _SHOWN_IN_FACTS and not _is_no_news(facts, column, word)
-    }
+    return {column: word for column, word in words.items() if not _is_no_news(facts, column, word)}
 
 
 def difference(cell: Cell) -> str:
@@ -92,18 +90,19 @@ def _effects(cell: Cell, decision: Decision) -> str:
     tells = tuple(str(tell) for tell in rule.tells) if rule is not None else ()
     if tells != oracle_effects.tells(facts, ask, path):
         return f"tells {tells}, expected {oracle_effects.tells(facts, ask, path)}"
-    detour = (rule.via_trigger, rule.via_reason) if rule is not None else (None, None)
-    if detour != oracle_effects.detour(facts, path):
-        return f"detour {detour}, expected {oracle_effects.detour(facts, path)}"
+    texts = (rule.via_trigger, rule.via_reason, rule.trigger) if rule is not None else (None, None, None)
+    if texts != oracle_effects.texts(facts, ask, path):
+        return f"texts {texts}, expected {oracle_effects.texts(facts, ask, path)}"
     return ""
 
 
 def differs(block: Block) -> list[str]:
-    """The first difference in a block, if there is one."""
-    for cell in block.cells:
+    """The first difference in a block, if there is one; cells after it are not decided."""
+    for facts, ask in block.inputs():
+        cell = decided(block.spec, facts, ask)
         found = difference(cell)
         if found:
-            return [f"{block.verb.name} in {block.status}: {found} at {cell.facts}, {cell.ask}"]
+            return [f"{block.verb.name} in {block.status}: {found} at {facts}, {ask}"]
     return []
 
 

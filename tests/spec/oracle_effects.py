@@ -1,19 +1,18 @@
 """A second opinion on what a decision changes, column by column, written from the rules and never from the effects.
 
 The tables say for each rule which columns it changes; here each column says for which decisions it changes. `after` gives
-the facts that follow, `stamps` the columns that are no facts, `tells` what the carrier must be told, `detour` the reason
-given for the first of two hops. All of them take a request that was not refused, with the states it goes through.
+the facts that follow, `stamps` the columns that are no facts, `tells` what the carrier must be told, `texts` the
+triggers and reasons. All of them take a request that was not refused, with the states it goes through.
 """
 
 from __future__ import annotations
 
 from chongming_spec.facts import Ask, CarrierView, Deadline, Facts, Requested
 from chongming_spec.states import TaskStatus
-from tests.spec.oracle import TERMINAL, confirmed, timed_out
+from tests.spec.oracle import TERMINAL
 
 S = TaskStatus
 Path = tuple[TaskStatus, ...]
-LAUNCHED = {S.STARTING, S.RUNNING, S.PAUSING}
 STOPS = {"stop", "request_stop"}
 CANCELS = {"cancel", "request_cancel"}
 ENDS_BY_REQUEST = STOPS | CANCELS
@@ -271,13 +270,13 @@ def tells(f: Facts, a: Ask, path: Path) -> tuple[str, ...]:
     return ("resume",) if resumes and path and path[-1] is S.RUNNING else ()
 
 
-def detour(f: Facts, path: Path) -> tuple[str | None, str | None]:
-    """Trigger and reason of the first of two hops where a body ended that was to pause, or was parked (D8)."""
-    if len(path) == 2 and path[0] is S.RUNNING and f.status is S.PAUSING:
-        return "runtime:pause_aborted", "finished_before_quiescence"
-    if len(path) == 2 and path[0] is S.RUNNING and f.status is S.PAUSED:
-        return None, "left_while_paused"
-    return None, None
-
-
-__all__ = ["after", "confirmed", "detour", "stamps", "tells", "timed_out"]
+def texts(f: Facts, a: Ask, path: Path) -> tuple[str | None, str | None, str | None]:
+    """Trigger and reason of the first of two hops (D8), and the trigger of the last where it is not the verb's own."""
+    if len(path) == 2 and path[0] is S.RUNNING:
+        if f.status is S.STARTING:
+            return "executor:launched", None, None
+        return "runtime:pause_aborted", "finished_before_quiescence" if f.status is S.PAUSING else "left_while_paused", None
+    if len(path) == 2:
+        return "executor:launch_failed", None, "runtime:pause_aborted"
+    aborts = a.verb == "mark_running" and f.status is S.PAUSING and bool(path)
+    return None, None, only(aborts, "runtime:pause_aborted")

@@ -170,10 +170,14 @@ def started(body: Any) -> tuple[threading.Thread, list[Any]]:
     return thread, result
 
 
-def until_waiting(clock: FakeClock, count: int = 1) -> None:
-    """Until `count` timers stand in the heap: the sleepers have lain down."""
+def until_set(clock: FakeClock, due_ms: int) -> None:
+    """Until a timer for `due_ms` stands in the heap: the sleeper has lain down."""
+
+    def is_set() -> bool:
+        return any(timer.callback and timer.due_ms == due_ms for timer in clock._heap._timers)
+
     with clock._state:
-        assert clock._state.wait_for(lambda: len(clock._heap) >= count, PATIENCE)
+        assert clock._state.wait_for(is_set, PATIENCE)
 
 
 def test_a_paused_sleep_does_not_run_out() -> None:
@@ -181,7 +185,7 @@ def test_a_paused_sleep_does_not_run_out() -> None:
     clock = FakeClock()
     ctx, token, recorder = make(clock=clock)
     thread, result = started(lambda: (ctx.sleep(60), clock.mono_ms())[1])
-    until_waiting(clock)
+    until_set(clock, 60_000)
     clock.advance(10)
     token.request_pause()
     recorder.wait_for("parked")
@@ -189,8 +193,7 @@ def test_a_paused_sleep_does_not_run_out() -> None:
     assert result == []
     token.resume()
     recorder.wait_for("unparked")
-    with clock._state:  # the sleeper lies down again, with what is left
-        assert clock._state.wait_for(lambda: any(t.callback and t.due_ms == 360_000 for t in clock._heap._timers), 5)
+    until_set(clock, 360_000)
     clock.advance(49.999)
     assert result == []
     clock.advance(0.001)
@@ -203,7 +206,7 @@ def test_a_stop_wakes_a_sleep_at_once() -> None:
     clock = FakeClock()
     ctx, token, _ = make(clock=clock)
     thread, result = started(lambda: ctx.sleep(3600))
-    until_waiting(clock)
+    until_set(clock, 3_600_000)
     token.request_stop()
     thread.join(PATIENCE)
     assert isinstance(result[0], TaskCancelled)
@@ -222,7 +225,7 @@ def test_a_sleep_inside_a_shield_lasts() -> None:
         return clock.mono_ms()
 
     thread, result = started(body)
-    until_waiting(clock)
+    until_set(clock, 5_000)
     clock.advance(5)
     thread.join(PATIENCE)
     assert result == [5000]
@@ -249,17 +252,13 @@ def test_a_coroutine_sleeps_pauses_and_wakes_like_a_thread() -> None:
         return clock.mono_ms()
 
     thread, result = started(lambda: asyncio.run(body()))
-    until_waiting(clock)
+    until_set(clock, 60_000)
     clock.advance(10)
     token.request_pause()
     recorder.wait_for("parked")
     clock.advance(300)
     token.resume()
-    with clock._state:
-        assert clock._state.wait_for(lambda: len(clock._heap) > 0, PATIENCE)
-    recorder.wait_for("unparked")
-    while not any(timer.callback and timer.due_ms == 360_000 for timer in list(clock._heap._timers)):
-        threading.Event().wait(0.001)
+    until_set(clock, 360_000)
     clock.advance(50)
     thread.join(PATIENCE)
     assert result == [360_000]
@@ -270,7 +269,7 @@ def test_a_stop_wakes_a_sleeping_coroutine_at_once() -> None:
     clock = FakeClock()
     ctx, token, _ = make(clock=clock)
     thread, result = started(lambda: asyncio.run(ctx.asleep(3600)))  # type: ignore[arg-type]
-    until_waiting(clock)
+    until_set(clock, 3_600_000)
     token.request_stop()
     thread.join(PATIENCE)
     assert isinstance(result[0], TaskCancelled)

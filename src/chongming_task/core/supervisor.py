@@ -124,12 +124,12 @@ class Supervisor:
         self._settle()
 
     def _asked(self, asked: inp.Asked) -> None:
+        text = request_text(asked.verb, asked.actor or self._machine.peek("owner"), asked.reason)
         try:
-            decision = self._step(asked.verb, asked.actor, asked.reason, asked.values, asked.trigger)
+            decision = self._step(asked.verb, asked.actor, asked.reason, asked.values, asked.trigger, text)
         except TaskError as refused:
             self._do(act.Resolve(asked.waiter, refused))
             return
-        text = request_text(asked.verb, asked.actor or self._machine.peek("owner"), asked.reason)
         told = predicates.tells(decision)
         if Tell.STOP in told:
             self._window.open(text, self._now.mono_ms, asked.window_ms)
@@ -213,7 +213,8 @@ class Supervisor:
         self._window.close()
         self._do(act.Ended(ending))
         attempt = self._machine.attempt_count - 1
-        self._try("finish", reason=self._window.asked_by if facts.requested.ends else None, values=values)
+        asked_to_end = late or facts.requested.ends
+        self._try("finish", reason=self._window.asked_by if asked_to_end else None, values=values)
         if late and ending.kind is not EndingKind.WITHDRAWN:
             self._machine.note_late_result(attempt, described(ending))
 
@@ -279,7 +280,7 @@ class Supervisor:
     ) -> Decision | None:
         """Report what the world did; where the tables refuse it, the world came too late and nothing changes."""
         try:
-            return self._step(verb, actor, reason, values, trigger)
+            return self._step(verb, actor, reason, values, trigger, reason or verb)
         except InvalidTransition:
             return None
 
@@ -290,6 +291,7 @@ class Supervisor:
         reason: str | None,
         values: Mapping[str, Any] | None,
         trigger: str | None,
+        text: str,
     ) -> Decision:
         attempts = self._machine.attempt_count
         decision = self._machine.step(verb, actor, reason, values, trigger)
@@ -298,21 +300,21 @@ class Supervisor:
             if predicates.attempt_cleared(self._machine.view):
                 self._deadlines.reset()
         for told in predicates.tells(decision):
-            self._tell(told)
+            self._tell(told, text)
         if self._run is not None and predicates.is_abandoned(self._machine.view):
             self._strays[self._run] = attempts - 1
             self._do(act.Abandon(self._run))
             self._run = None
         return decision
 
-    def _tell(self, told: Tell) -> None:
+    def _tell(self, told: Tell, text: str) -> None:
         """Pass on what the carrier must be told; before there is one, there is nobody to tell."""
         if told is Tell.KILL:
             self._window.open_for_kill(self._now.mono_ms)
             for run in [*self._strays, *([] if self._run is None else [self._run])]:
                 self._do(act.Kill(run))
         elif told in _SIGNALS and self._run is not None:
-            self._do(act.Tell(self._run, _SIGNALS[told], self._machine.peek("requested_action")))
+            self._do(act.Tell(self._run, _SIGNALS[told], text))
 
     def _withdraw_if_told(self, decision: Decision) -> None:
         """D6: a stop, cancel or verdict that finds the launch not performed withdraws it."""

@@ -72,6 +72,7 @@ class FakeClock:
         """
         with self._state:
             timer = self._heap.push(mono_ms, callback)
+            self._state.notify_all()
             overdue = mono_ms <= self._mono_ms and not self._firing
             if overdue:
                 self._in_flight += 1

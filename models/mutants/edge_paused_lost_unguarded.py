@@ -1,0 +1,13 @@
+"""The edge from paused to lost without its guard `not_paused_in_place`.
+
+A task that only waited, held back, is treated as if a body were parked in it: a carrier that does not exist is woken,
+asked or mourned.
+"""
+
+from __future__ import annotations
+
+from chongming_spec.states import TaskStatus
+from models.mutants import without_edge_guard
+
+SPEC = without_edge_guard(TaskStatus.PAUSED, TaskStatus.LOST)
+KILLED_BY = "lost_from_paused_only_in_place"

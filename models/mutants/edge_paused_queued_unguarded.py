@@ -1,0 +1,13 @@
+"""The edge from paused to queued without its guard `paused_in_place`.
+
+A body is parked in the task, and the task moves on as if it held nothing: its slot is given away while the body still
+has it.
+"""
+
+from __future__ import annotations
+
+from chongming_spec.states import TaskStatus
+from models.mutants import without_edge_guard
+
+SPEC = without_edge_guard(TaskStatus.PAUSED, TaskStatus.QUEUED)
+KILLED_BY = "edges_guard_themselves"

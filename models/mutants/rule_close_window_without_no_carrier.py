@@ -1,0 +1,11 @@
+"""The rules of `close_window` without `no_carrier`.
+
+Where no carrier is, one is told, killed or noted as gone.
+"""
+
+from __future__ import annotations
+
+from models.mutants import without_when
+
+SPEC = without_when("close_window", "no_carrier")
+KILLED_BY = "only_a_carrier_is_told_or_noted_after_the_end"

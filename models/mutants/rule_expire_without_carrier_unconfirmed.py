@@ -1,0 +1,11 @@
+"""The rules of `expire` without `carrier_unconfirmed`.
+
+The task is called running before anybody has seen its carrier.
+"""
+
+from __future__ import annotations
+
+from models.mutants import without_when
+
+SPEC = without_when("expire", "carrier_unconfirmed")
+KILLED_BY = "matrix"

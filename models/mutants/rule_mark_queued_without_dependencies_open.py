@@ -1,0 +1,11 @@
+"""The rules of `mark_queued` without `dependencies_open`.
+
+A task runs before what it depends on.
+"""
+
+from __future__ import annotations
+
+from models.mutants import without_when
+
+SPEC = without_when("mark_queued", "dependencies_open")
+KILLED_BY = "leaves_blocked_for_the_queue_only_when_closed"
