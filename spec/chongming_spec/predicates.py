@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chongming_spec.algebra import Tell
 from chongming_spec.decide import Decision
-from chongming_spec.effects import OPEN
+from chongming_spec.effects import CLOSE, END, OPEN, REVIVE
 from chongming_spec.facts import CarrierView, Deadline, Facts
 from chongming_spec.states import OCCUPYING, TERMINAL, TaskStatus
 
@@ -81,9 +81,9 @@ def is_abandoned(facts: Facts) -> bool:
     return facts.carrier is CarrierView.ABANDONED
 
 
-def attempt_cleared(facts: Facts) -> bool:
-    """Whether no attempt is open, so that the next one's time begins at nothing (D4, D15)."""
-    return facts.status in (TaskStatus.RETRY_WAIT, TaskStatus.PENDING) or facts.status in TERMINAL
+def clears_attempt(decision: Decision) -> bool:
+    """Whether what belonged to an attempt is over with this record, so that the next one's time begins at nothing (D4)."""
+    return decision.rule is not None and any(effect in decision.rule.effects for effect in (CLOSE, END, REVIVE))
 
 
 def is_confirmed(verb: str, status: TaskStatus, changed: bool) -> bool:

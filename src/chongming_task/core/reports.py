@@ -40,6 +40,20 @@ def lost_failure(asked_by: str, verdict: Deadline | None) -> Failure:
     )
 
 
+def exhausted_failure() -> Failure:
+    """The failure of a task that was granted a slot and has no attempt left (D5)."""
+    return Failure(FailureKind.ATTEMPTS_EXHAUSTED, message="no attempt is left; retry(force=True) allows one more")
+
+
+def defect_failure(broken: Exception) -> Failure:
+    """The failure of a task whose supervisor met a defect of ours."""
+    return Failure(
+        FailureKind.LOST,
+        message=f"internal error ({type(broken).__name__}); please report it",
+        cause="supervisor_error",
+    )
+
+
 def noting(failure: Failure | None, what: str, broken: Exception) -> Failure:
     """The failure with a note that something of the user's raised while it was handled (D18)."""
     given = failure or Failure(FailureKind.EXCEPTION)

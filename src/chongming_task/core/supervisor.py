@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,7 +27,16 @@ from chongming_task.core import actions as act
 from chongming_task.core import inputs as inp
 from chongming_task.core.deadlines import Deadlines
 from chongming_task.core.ports import Ending, Moment, Signal
-from chongming_task.core.reports import described, lost_failure, noting, request_text, timeout_failure, timeout_text
+from chongming_task.core.reports import (
+    defect_failure,
+    described,
+    exhausted_failure,
+    lost_failure,
+    noting,
+    request_text,
+    timeout_failure,
+    timeout_text,
+)
 from chongming_task.core.state_machine import StateMachine
 from chongming_task.core.terms import Terms
 from chongming_task.core.windows import Window
@@ -94,6 +103,16 @@ class Supervisor:
             self._held.append(given)
         else:
             self._take(given)
+        return self._actions
+
+    def give_up(self, broken: Exception, now: Moment) -> list[act.Action]:
+        """A defect of ours was met while an input was handled: nobody can know any more what the task does (D18)."""
+        self._now = now
+        self._actions = []
+        self._ahead = None
+        self._try("mark_lost", reason="supervisor_error", values={"failure": defect_failure(broken)})
+        self._run = None
+        self._settle()
         return self._actions
 
     # Inputs
@@ -166,7 +185,9 @@ class Supervisor:
         self._wants_slot = False
         self._has_slot = True
         if predicates.awaits_slot(self._machine.view):
-            self._try("mark_starting", values={"executor": self._terms.executor.name})
+            started = self._try("mark_starting", values={"executor": self._terms.executor.name})
+            if started is None:  # the budget shrank since it was queued (D5)
+                self._try("mark_failed", values={"failure": exhausted_failure()})
 
     def _launch(self) -> None:
         self._runs += 1
@@ -184,9 +205,9 @@ class Supervisor:
         elif run in self._strays:
             self._machine.note_late_result(self._strays.pop(run), described(ending))
             if not self._strays:
-                self._window.close()
                 self._machine.touch(carrier_state=CarrierState.NONE)
                 if self._run is None:
+                    self._window.close()
                     self._try("finish", values={"ending": ending.kind})
 
     def _finish(self, ending: Ending) -> None:
@@ -258,7 +279,9 @@ class Supervisor:
         facts = self._machine.facts
         verdict = facts.verdict if predicates.timed_out(facts) else None
         values = {"failure": lost_failure(self._window.asked_by, verdict)}
-        self._try("close_window", reason=self._window.asked_by, values=values)
+        closed = self._try("close_window", reason=self._window.asked_by, values=values)
+        if closed is None and self._terms.executor.killable:  # it belonged to a carrier that a new attempt runs beside
+            self._kill(self._strays)
 
     def _give_up_pausing(self, waiter: int) -> None:
         """D8: the last one who waits for the pause takes it back; if it held meanwhile, that was answered already."""
@@ -297,7 +320,7 @@ class Supervisor:
         decision = self._machine.step(verb, actor, reason, values, trigger)
         if decision.changed:
             self._save(ahead=predicates.saved_ahead(decision))
-            if predicates.attempt_cleared(self._machine.view):
+            if predicates.clears_attempt(decision):
                 self._deadlines.reset()
         for told in predicates.tells(decision):
             self._tell(told, text)
@@ -311,10 +334,13 @@ class Supervisor:
         """Pass on what the carrier must be told; before there is one, there is nobody to tell."""
         if told is Tell.KILL:
             self._window.open_for_kill(self._now.mono_ms)
-            for run in [*self._strays, *([] if self._run is None else [self._run])]:
-                self._do(act.Kill(run))
+            self._kill([*self._strays, *([] if self._run is None else [self._run])])
         elif told in _SIGNALS and self._run is not None:
             self._do(act.Tell(self._run, _SIGNALS[told], text))
+
+    def _kill(self, runs: Iterable[int]) -> None:
+        for run in runs:
+            self._do(act.Kill(run))
 
     def _withdraw_if_told(self, decision: Decision) -> None:
         """D6: a stop, cancel or verdict that finds the launch not performed withdraws it."""

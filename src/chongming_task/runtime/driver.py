@@ -10,6 +10,7 @@ A task that nobody stores is durable at once: each save is acknowledged in the s
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -39,6 +40,7 @@ from chongming_task.core.supervisor import Supervisor
 from chongming_task.runtime.executors.inline import InlineCarrier, InlineExecutor
 from chongming_task.runtime.failing import ask_policy, describe
 
+logger = logging.getLogger("chongming_task.driver")
 NOBODY = 0
 _WAKES = frozenset({Signal.STOP, Signal.RESUME})
 
@@ -222,10 +224,19 @@ class TaskDriver:
 
     def _drain(self) -> None:
         while (letter := self._next_letter()) is not None:
-            self._perform(self._supervisor.handle(letter, self._moment()))
+            self._perform(self._handle(letter))
             self._look()
             if isinstance(letter, inp.Exited):
                 self._forget(letter.run)
+
+    def _handle(self, letter: inp.Input) -> list[act.Action]:
+        try:
+            return self._supervisor.handle(letter, self._moment())
+        except Exception as broken:
+            logger.exception("task %s: a defect was met", self._seen.task_id)
+            if isinstance(letter, inp.Asked):
+                self._resolve(letter.waiter, broken)
+            return self._supervisor.give_up(broken, self._moment())
 
     def _next_letter(self) -> inp.Input | None:
         with self._changed:
@@ -271,9 +282,11 @@ class TaskDriver:
                 case act.Tell(run, signal, reason):
                     self._tell(run, signal, reason)
                 case act.Kill(run):
-                    self._carriers[run].kill()
+                    if run in self._carriers:
+                        self._carriers[run].kill()
                 case act.Abandon(run):
-                    self._carriers[run].abandon()
+                    if run in self._carriers:
+                        self._carriers[run].abandon()
                 case act.WakeAt(key, mono_ms):
                     self._disarm(key)
                     self._timers[key] = self.clock.call_at(mono_ms, partial(self._fire, key))
@@ -322,10 +335,12 @@ class TaskDriver:
         self._sinks[run].exited(Ending(EndingKind.LAUNCH_FAILED, failure=failure, retries=retries, exception=error))
 
     def _tell(self, run: int, signal: Signal, reason: str) -> None:
-        sink = self._sinks[run]
+        carrier, sink = self._carriers.get(run), self._sinks[run]
+        if carrier is None:  # its launch failed; that answer is in the mailbox
+            return
         if sink.is_parked and signal in _WAKES:
             sink.expect()
-        self._carriers[run].signal(signal, reason)
+        carrier.signal(signal, reason)
 
     def _disarm(self, key: str) -> None:
         timer = self._timers.pop(key, None)
