@@ -14,7 +14,7 @@ import attrs
 
 from chongming_spec.algebra import Rule, Tell, Verb
 from chongming_spec.decide import SPEC, Lifecycle
-from chongming_spec.effects import EFFECTS, Effect
+from chongming_spec.effects import EFFECTS, JUDGE, KEEP_PAUSE, Effect
 from chongming_spec.failures import FailureKind
 from chongming_spec.states import TaskStatus
 from chongming_spec.transitions import Edge
@@ -92,13 +92,22 @@ def _tells(rule: Rule, seed: int) -> Iterator[tuple[str, Rule]]:
         yield f"add tell {extra}", attrs.evolve(rule, tells=(*rule.tells, extra))
 
 
+def _is_news(rule: Rule, extra: Effect) -> bool:
+    """Whether `extra` can change anything that the rule does not: not what it repeats, nor a flag that is not up there."""
+    if extra == KEEP_PAUSE and rule.source is not TaskStatus.PAUSING:
+        return False
+    if extra == JUDGE:
+        return False
+    return not set(extra.changes) <= {change for effect in rule.effects for change in effect.changes}
+
+
 def _effects(rule: Rule, seed: int) -> Iterator[tuple[str, Rule]]:
     for place, effect in enumerate(rule.effects):
         left = rule.effects[:place] + rule.effects[place + 1 :]
         yield f"drop effect {effect.name}", attrs.evolve(rule, effects=left)
     for step in (0, 7, 15):
         extra: Effect = EFFECTS[(seed + step) % len(EFFECTS)]
-        if extra not in rule.effects:
+        if _is_news(rule, extra):
             yield f"add effect {extra.name}", attrs.evolve(rule, effects=(*rule.effects, extra))
 
 

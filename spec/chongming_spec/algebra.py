@@ -13,9 +13,9 @@ from enum import StrEnum
 import attrs
 
 from chongming_spec.effects import Effect
+from chongming_spec.facts import CarrierView
 from chongming_spec.failures import FailureKind
 from chongming_spec.guards import Guard
-from chongming_spec.facts import CarrierView
 from chongming_spec.states import TaskStatus
 
 

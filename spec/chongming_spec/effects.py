@@ -1,8 +1,9 @@
 """The effects: which columns a rule changes, and how.
 
-An effect is a list of changes, each a column and an operation; nothing else may change. A rule's effects apply in order, a
-later one wins. Status, version and the time of the change are set by every record and are no effects. Columns marked with
-`WATCHED` live beside the row, with whoever watches the carrier; they are facts but are not stored.
+An effect is a list of changes, each a column and an operation; nothing else may change. A rule's effects apply in
+order, a later one wins. Status, version and the time of the change are set by every record and are no effects.
+Columns marked with `WATCHED` live beside the row, with whoever watches the carrier; they are facts but are not
+stored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How a carrier can end, and what each ending means.
 
-An ending is a fact about a thread, process or call, reported once by its executor. What becomes of the *task* is decided by
-the rules of the verb `finish`, which read these rows. `of_body` endings prove that the body ran, so they also confirm a
-start nobody has confirmed yet (D8); the others say nothing about that. `kind` is the failure an ending leaves when no
-timeout has given its verdict before (D14) and nobody asked the task to end.
+An ending is a fact about a thread, process or call, reported once by its executor. What becomes of the *task* is
+decided by the rules of the verb `finish`, which read these rows. `of_body` endings prove that the body ran, so they
+also confirm a start nobody has confirmed yet (D8); the others say nothing about that. `kind` is the failure an ending
+leaves when no timeout has given its verdict before (D14) and nobody asked the task to end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The errors a user can meet, one class per answer to "what should I do now?".
 
-Every class carries its facts as attributes, not only in the message, and survives pickling with them (D40 keeps exceptions
-inside one process, but users send them across on their own). `TaskCancelled` is the one `BaseException`: it may surface on
-any line of a body, where `except Exception` must not swallow it (D20).
+Every class carries its facts as attributes, not only in the message, and survives pickling with them (D40 keeps
+exceptions inside one process, but users send them across on their own). `TaskCancelled` is the one `BaseException`:
+it may surface on any line of a body, where `except Exception` must not swallow it (D20).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _rebuild(kind: type[TaskError], message: str) -> TaskError:
 class InvalidTransition(TaskError):
     """A verb was refused and nothing changed.
 
-    `current` and `requested` are status or verb names, `allowed` the states reachable now, `guard` the name of the guard
-    that said no (None: the table has no such row), `sentence` what that guard means.
+    `current` and `requested` are status or verb names, `allowed` the states reachable now, `guard` the name of the
+    guard that said no (None: the table has no such row), `sentence` what that guard means.
     """
 
     def __init__(

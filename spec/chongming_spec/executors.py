@@ -1,7 +1,7 @@
 """What each kind of carrier can do, and so what "stopped" may mean for it.
 
-The odd column is `killable`: where it is false, nothing can end a body that ignores its window, and the only true word left
-is `lost` (D6, D14). `pausable` false means that a pause is refused at once (D8).
+The odd column is `killable`: where it is false, nothing can end a body that ignores its window, and the only true
+word left is `lost` (D6, D14). `pausable` false means that a pause is refused at once (D8).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What decisions depend on, and nothing else.
 
-`Facts` is the task as a decision sees it: enums, bools and ints, no times, texts or mappings. The first block comes from the
-task's row, the second from whoever watches its carrier. `Ask` is the same for a request. Texts and times travel beside them
-in `Details` and are only copied. This is what lets a solver confirm a rule over all paths in seconds.
+`Facts` is the task as a decision sees it: enums, bools and ints, no times, texts or mappings. The first block comes
+from the task's row, the second from whoever watches its carrier. `Ask` is the same for a request. Texts and times
+travel beside them in `Details` and are only copied. This is what lets a solver confirm a rule over all paths in
+seconds.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Ask(NamedTuple):
     deadline: Deadline = Deadline.NONE
 
 
-REQUESTS_IN: dict[TaskStatus, tuple[Requested, ...]] = {status: (Requested.NONE,) for status in TaskStatus} | {
+REQUESTS_IN: dict[TaskStatus, tuple[Requested, ...]] = dict.fromkeys(TaskStatus, (Requested.NONE,)) | {
     TaskStatus.PAUSING: (Requested.PAUSE,),
     TaskStatus.STOPPING: (Requested.STOP, Requested.CANCEL),
 }

@@ -1,8 +1,8 @@
 """Why an attempt did not succeed.
 
-A failure kind is a technical reason, never a state: a timeout is `failed` with kind `timeout_attempt`. Each row says whether
-a retry policy may act on it, what `Failure.retryable` tells a person, and in which states it may stand (D18, D19). `lost` is
-the odd row: retryable for a person who has looked, never for a policy (D10).
+A failure kind is a technical reason, never a state: a timeout is `failed` with kind `timeout_attempt`. Each row says
+whether a retry policy may act on it, what `Failure.retryable` tells a person, and in which states it may stand (D18,
+D19). `lost` is the odd row: retryable for a person who has looked, never for a policy (D10).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The guards: named pure predicates over facts and ask.
 
-A guard's name is what a refused caller reads (`error.guard`), its sentence says what must hold. The same rows serve three
-places: as a precondition of a verb (in order: the first that fails is the specified error), as the condition on an edge, and
-as the `when` that chooses between the rules a verb has for one state. `reads` lists the columns a predicate looks at; a test
-holds it to that list, so that the exhaustive matrix varies just those.
+A guard's name is what a refused caller reads (`error.guard`), its sentence says what must hold. The same rows serve
+three places: as a precondition of a verb (in order: the first that fails is the specified error), as the condition on
+an edge, and as the `when` that chooses between the rules a verb has for one state. `reads` lists the columns a
+predicate looks at; a test holds it to that list, so that the exhaustive matrix varies just those.
 """
 
 from __future__ import annotations

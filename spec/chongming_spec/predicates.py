@@ -82,7 +82,9 @@ def is_abandoned(facts: Facts) -> bool:
 
 
 def clears_attempt(decision: Decision) -> bool:
-    """Whether what belonged to an attempt is over with this record, so that the next one's time begins at nothing (D4)."""
+    """Whether what belonged to an attempt is over with this record, so that the next one's time begins at nothing
+    (D4).
+    """
     return decision.rule is not None and any(effect in decision.rule.effects for effect in (CLOSE, END, REVIVE))
 
 

@@ -20,17 +20,20 @@ class Rule:
 RULES: tuple[Rule, ...] = (
     Rule(
         "D1",
-        "53 edges: the 48 of the published table and five guarded ones, out of `paused` and `queued` and into `cancelled`.",
+        "53 edges: the 48 of the published table and five guarded ones, out of `paused` and `queued` and "
+        "into `cancelled`.",
         "A parked body whose owner was killed stayed `paused` for ever, since no edge said that it was lost.",
     ),
     Rule(
         "D2",
-        "Moves outside the edges are five named rows, each begins a new epoch, and overrides demand an actor and a reason.",
+        "Moves outside the edges are five named rows, each begins a new epoch, and overrides demand an actor "
+        "and a reason.",
         "A live state forced by hand had no carrier, and its lease was renewed for ever.",
     ),
     Rule(
         "D3",
-        "A task occupies a carrier in starting, running, pausing and stopping, and in paused only if it is parked in place.",
+        "A task occupies a carrier in starting, running, pausing and stopping, and in paused only if it is "
+        "parked in place.",
         "A parked task was stopped at once, its slot given away, while its thread was still unwinding.",
     ),
     Rule(
@@ -40,7 +43,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D5",
-        "attempt counts attempts started; its record is opened once and closed once; retry(force=True) raises the budget.",
+        "attempt counts attempts started; its record is opened once and closed once; retry(force=True) "
+        "raises the budget.",
         "A retry counted the attempt, starting it counted it again, and one of three attempts was never made.",
     ),
     Rule(
@@ -65,12 +69,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D10",
-        "retry, reset and skip are refused while an earlier carrier may live, unless alongside=True says so on the record.",
+        "retry, reset and skip are refused while an earlier carrier may live, unless alongside=True says so "
+        "on the record.",
         "A lost task was retried while its abandoned thread was still writing the same files.",
     ),
     Rule(
         "D11",
-        "Forcing a state under a live carrier fences it and gives it the stop window; what it reports later is only noted.",
+        "Forcing a state under a live carrier fences it and gives it the stop window; what it reports later "
+        "is only noted.",
         "A body that was overridden came back and overwrote the override.",
     ),
     Rule(
@@ -100,7 +106,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D17",
-        "A slot belongs to the carrier and is returned once, at its exit; a backoff that ends takes a slot like any start.",
+        "A slot belongs to the carrier and is returned once, at its exit; a backoff that ends takes a slot "
+        "like any start.",
         "Two tasks ran under a limit of one, since a retry started without a slot.",
     ),
     Rule(
@@ -115,7 +122,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D20",
-        "TaskCancelled is a BaseException and is raised again at every checkpoint outside shield(); no exception escapes.",
+        "TaskCancelled is a BaseException and is raised again at every checkpoint outside shield(); no "
+        "exception escapes.",
         "`except Exception` in a loop swallowed the stop.",
     ),
     Rule(

@@ -38,7 +38,9 @@ class Progress:
 
 @attrs.frozen
 class Failure:
-    """Why it did not succeed. `message` is at most 8 KiB, `traceback` 64 KiB (D18); `cause` names a timeout behind `lost`."""
+    """Why it did not succeed. `message` is at most 8 KiB, `traceback` 64 KiB (D18); `cause` names a timeout behind
+    `lost`.
+    """
 
     kind: FailureKind
     message: str = ""

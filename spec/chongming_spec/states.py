@@ -1,11 +1,11 @@
 """The fifteen states of a task.
 
-A state answers one question only: in which phase of its life is the task? How often it was tried, how far it got, whether
-it is healthy and what came of it are other columns of the snapshot, never more states.
+A state answers one question only: in which phase of its life is the task? How often it was tried, how far it got,
+whether it is healthy and what came of it are other columns of the snapshot, never more states.
 
-Three sets are *declared* here, independently of the edges in `transitions`, and the laws hold the two against each other:
-which states are terminal, which of those a person may revive, and which always occupy a carrier. `paused` is special: it
-occupies a carrier only when the body was parked in place (D3), which the status alone does not tell.
+Three sets are *declared* here, independently of the edges in `transitions`, and the laws hold the two against each
+other: which states are terminal, which of those a person may revive, and which always occupy a carrier. `paused` is
+special: it occupies a carrier only when the body was parked in place (D3), which the status alone does not tell.
 """
 
 from __future__ import annotations

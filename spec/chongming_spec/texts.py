@@ -1,8 +1,8 @@
 """What texts may be: names, ids, actors and reasons (D2, D41, and the issue's rules for ids).
 
-Any Unicode text is welcome but NUL and lone surrogates, which no store and no terminal can keep. Whether a demanded actor or
-reason was really given is judged after everything invisible is taken away. What is shown on a terminal escapes control and
-bidirectional characters, so that a name cannot rewrite the line it stands in.
+Any Unicode text is welcome but NUL and lone surrogates, which no store and no terminal can keep. Whether a demanded
+actor or reason was really given is judged after everything invisible is taken away. What is shown on a terminal
+escapes control and bidirectional characters, so that a name cannot rewrite the line it stands in.
 """
 
 from __future__ import annotations

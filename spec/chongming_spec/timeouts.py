@@ -1,8 +1,8 @@
 """The three timeouts and the arithmetic of deadlines (D14, D15, D16).
 
-Everything here counts in integer milliseconds of the monotonic clock. A timeout measures only the time its row names: time
-spent parked, or held back in the queue, never counts. How a passed deadline is judged is not here but in the rules of the
-verb `expire`.
+Everything here counts in integer milliseconds of the monotonic clock. A timeout measures only the time its row names:
+time spent parked, or held back in the queue, never counts. How a passed deadline is judged is not here but in the
+rules of the verb `expire`.
 """
 
 from __future__ import annotations

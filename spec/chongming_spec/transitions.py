@@ -1,8 +1,9 @@
 """Every edge a task may take, and the few moves outside them.
 
-Rules of this file. An edge that is not here cannot be taken by anything, with one exception: the `OUT_OF_BAND` rows, which
-only persons take (and the reconciler, for `adopt` and an idempotent `retry`). Each of those begins a new epoch, so whoever still acts for the old one is fenced.
-A guard on an edge binds whoever takes it, whatever verb they use. `why` says what would go wrong without the edge.
+Rules of this file. An edge that is not here cannot be taken by anything, with one exception: the `OUT_OF_BAND` rows,
+which only persons take (and the reconciler, for `adopt` and an idempotent `retry`). Each of those begins a new epoch,
+so whoever still acts for the old one is fenced. A guard on an edge binds whoever takes it, whatever verb they use.
+`why` says what would go wrong without the edge.
 
 D1: the 48 edges of the published table and five guarded ones, which are marked.
 """

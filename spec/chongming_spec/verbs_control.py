@@ -1,7 +1,7 @@
 """The verbs of persons: start, stop, pause, resume, cancel, retry, skip, reset, wait, force_transition, adopt.
 
-One rule runs through all of them (D3): what holds no carrier changes at once, what holds one goes through a state that says
-so. Asking again for what is already so changes nothing and is no error (D13).
+One rule runs through all of them (D3): what holds no carrier changes at once, what holds one goes through a state
+that says so. Asking again for what is already so changes nothing and is no error (D13).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _WINDOW = (
     Param("timeout", "float | None", "None", "Seconds of grace; can only shorten the window (D16)."),
 )
 _REVIVED = (e.REVIVE, e.RAISE, e.QUEUE, e.NEW_EPOCH)
-_RESET = (e.REVIVE, e.RELEASE, e.NEW_GENERATION, e.NEW_EPOCH)
+_RESET = (e.REVIVE, e.NEW_GENERATION, e.NEW_EPOCH)
 _FORCED = (e.END, e.OVERRIDE, e.NEW_EPOCH)
 _ADOPTED = (e.ADOPT, e.NEW_EPOCH)
 _MAY_ADOPT = REVIVABLE | WAITING

@@ -1,7 +1,9 @@
-"""The verbs of the world: a carrier ended (`finish`), a timeout passed (`expire`), a grace window closed (`close_window`).
+"""The verbs of the world: a carrier ended (`finish`), a timeout passed (`expire`), a grace window closed
+(`close_window`).
 
-Nobody calls them by name; the supervisor asks them when the world reports. They are decision tables like the others, and
-this is where the honesty of the whole lives: what a thread that ignores its window may be called, and what may not.
+Nobody calls them by name; the supervisor asks them when the world reports. They are decision tables like the others,
+and this is where the honesty of the whole lives: what a thread that ignores its window may be called, and what may
+not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`@task`: what is declared beside a function, kept on the function.
 
-There is no registry behind it. The declaration sits on the function object, and whoever runs or registers the function reads
-it there; importing a module registers nothing anywhere.
+There is no registry behind it. The declaration sits on the function object, and whoever runs or registers the
+function reads it there; importing a module registers nothing anywhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """One task, run under supervision, in this process.
 
-`run_task` runs a body to its end and returns what came of it. `TaskRun` is the same with a handle: start it, watch it, pause
-it, stop it, from any thread. Both check their arguments at the call; nothing is started when one is unusable.
+`run_task` runs a body to its end and returns what came of it. `TaskRun` is the same with a handle: start it, watch
+it, pause it, stop it, from any thread. Both check their arguments at the call; nothing is started when one is
+unusable.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class TaskRun:
     """A handle on one task. All of its methods may be called from any thread.
 
     `graceful_stop` is the grace window in seconds, of stops and of timeouts. Policies not given are those declared by
-    `@task`. `task_id` defaults to a random one, `name` to the function's. Raises ConfigurationError for what is unusable.
+    `@task`. `task_id` defaults to a random one, `name` to the function's. Raises ConfigurationError for what is
+    unusable.
     """
 
     def __init__(
@@ -296,7 +298,8 @@ def run_task(
 ) -> TaskOutcome:
     """Run a body to its end and return what came of it; blocks until then.
 
-    Further keywords go to the body. A body with a parameter of one of our names gets its arguments as `kwargs={...}` (D42).
+    Further keywords go to the body. A body with a parameter of one of our names gets its arguments as `kwargs={...}`
+    (D42).
     """
     check_target(target)
     if kwargs is None:

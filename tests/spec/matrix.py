@@ -14,6 +14,7 @@ from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal, advance, c
 from chongming_spec.effects import Change, Op
 from chongming_spec.facts import Facts
 from chongming_spec.states import TaskStatus
+from chongming_spec.step import kind_of
 from tests.spec import oracle, oracle_effects
 
 S = TaskStatus
@@ -93,6 +94,9 @@ def _effects(cell: Cell, decision: Decision) -> str:
     texts = (rule.via_trigger, rule.via_reason, rule.trigger) if rule is not None else (None, None, None)
     if texts != oracle_effects.texts(facts, ask, path):
         return f"texts {texts}, expected {oracle_effects.texts(facts, ask, path)}"
+    kind = kind_of(facts, ask, decision) if words.get("failure") == "given" else None
+    if kind != oracle_effects.kind(facts, ask, path):
+        return f"records {kind}, expected {oracle_effects.kind(facts, ask, path)}"
     return ""
 
 

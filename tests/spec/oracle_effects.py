@@ -7,11 +7,14 @@ triggers and reasons. All of them take a request that was not refused, with the 
 
 from __future__ import annotations
 
-from chongming_spec.facts import Ask, CarrierView, Deadline, Facts, Requested
+from chongming_spec.facts import Ask, CarrierView, Deadline, EndingKind, Facts, Requested
+from chongming_spec.failures import FailureKind
 from chongming_spec.states import TaskStatus
 from tests.spec.oracle import TERMINAL
 
 S = TaskStatus
+K = FailureKind
+E = EndingKind
 Path = tuple[TaskStatus, ...]
 STOPS = {"stop", "request_stop"}
 CANCELS = {"cancel", "request_cancel"}
@@ -280,3 +283,41 @@ def texts(f: Facts, a: Ask, path: Path) -> tuple[str | None, str | None, str | N
         return "executor:launch_failed", None, "runtime:pause_aborted"
     aborts = a.verb == "mark_running" and f.status is S.PAUSING and bool(path)
     return None, None, only(aborts, "runtime:pause_aborted")
+
+
+_ENDING_KINDS = {
+    E.INVALID: K.RESULT_INVALID,
+    E.RAISED: K.EXCEPTION,
+    E.CANCELLED: K.CANCELLED,
+    E.DIED: K.NONZERO_EXIT,
+    E.KILLED: K.NONZERO_EXIT,
+    E.WITHDRAWN: K.EXCEPTION,
+    E.LAUNCH_FAILED: K.EXCEPTION,
+}
+_TIMEOUT_KINDS = {
+    Deadline.START: K.TIMEOUT_START,
+    Deadline.ATTEMPT: K.TIMEOUT_ATTEMPT,
+    Deadline.IDLE: K.TIMEOUT_IDLE,
+}
+_OWN_KINDS = {
+    **dict.fromkeys(ENDS_BY_REQUEST | {"mark_stopped", "mark_cancelled"}, K.CANCELLED),
+    **dict.fromkeys(("mark_failed", "mark_retry_wait"), K.EXCEPTION),
+    **dict.fromkeys(("mark_lost", "close_window"), K.LOST),
+}
+
+
+def kind(f: Facts, a: Ask, path: Path) -> FailureKind | None:
+    """The kind of the failure that is recorded, where one is (D6, D11, D14, D19)."""
+    if failure(f, a, path) != "given":
+        return None
+    if a.verb == "force_transition":
+        return {S.FAILED: K.OVERRIDDEN, S.LOST: K.LOST}.get(path[-1])
+    if a.verb == "expire":
+        return _TIMEOUT_KINDS[a.deadline]
+    if a.verb != "finish" or a.ending is None:
+        return a.kind or _OWN_KINDS.get(a.verb)
+    if path[-1] in (S.STOPPED, S.CANCELLED):
+        return K.CANCELLED
+    if f.verdict is not Deadline.NONE and f.status is not S.STOPPING:
+        return _TIMEOUT_KINDS[f.verdict]
+    return _ENDING_KINDS[a.ending]

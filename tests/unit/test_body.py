@@ -9,6 +9,7 @@ import logging
 import subprocess
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,7 +24,6 @@ from chongming_task.runtime.body import bind, check_target, run_body
 from chongming_task.runtime.cancellation import CancellationToken
 from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.targets import is_async, name_of
-
 from tests.unit.carriers import Recorder, request
 
 
@@ -311,6 +311,7 @@ def test_a_delivered_stop_ends_cancelled_with_its_reason() -> None:
 def test_an_unprompted_cancellation_ends_cancelled() -> None:
     """The body raised TaskCancelled of itself (D7)."""
     assert failure_of(run(raising(TaskCancelled("I quit")))).message == "I quit"
+
     class Mute(TaskCancelled):
         def __str__(self) -> str:
             raise OSError
@@ -424,17 +425,19 @@ def test_a_stop_cancels_an_awaiting_body_at_once() -> None:
     assert failure_of(ending).message == "enough"
 
 
-def test_a_stop_before_the_first_step_cancels_too() -> None:
-    """A stop that came before the coroutine started: it never runs (D20)."""
+def test_a_stop_before_the_first_step_cancels_at_the_first_await() -> None:
+    """Like a function's body, a coroutine runs until it could have heard of the stop (D20)."""
     token = CancellationToken()
     token.request_stop()
-    ran: list[int] = []
+    log: list[str] = []
 
     async def body(ctx: TaskContext) -> None:
-        ran.append(1)
+        log.append("began")
+        await asyncio.sleep(60)
+        log.append("never")
 
     assert run(body, token=token).kind is EndingKind.CANCELLED
-    assert ran == []
+    assert log == ["began"]
 
 
 def test_a_shield_holds_the_cancellation_of_an_async_body_back() -> None:
@@ -554,7 +557,7 @@ def test_a_stop_after_the_loop_has_closed_is_quiet() -> None:
     """A cancellation that comes too late has nothing to cancel (P-051)."""
     loop = asyncio.new_event_loop()
     loop.close()
-    coroutines._cancel(loop, None)  # type: ignore[arg-type]
+    coroutines._cancel(loop, Mock())
 
 
 def test_an_async_body_inside_a_running_loop_is_a_failure_that_says_so() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from chongming_spec.errors import TaskCancelled
 from chongming_task.runtime.cancellation import CancellationToken
-
 from tests.unit.carriers import PATIENCE, Recorder
 
 
@@ -82,7 +81,7 @@ def test_except_exception_does_not_swallow_a_stop() -> None:
         while True:
             try:
                 token.checkpoint()
-            except Exception:  # noqa: S110, SIM105 - the careless body of the case
+            except Exception:
                 pass
 
 

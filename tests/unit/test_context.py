@@ -15,7 +15,6 @@ from chongming_spec.errors import ConfigurationError, TaskCancelled
 from chongming_task.runtime.cancellation import CancellationToken
 from chongming_task.runtime.context import RuntimeContext, TaskContext
 from chongming_task.testing import FakeClock
-
 from tests.unit.carriers import PATIENCE, Recorder, request
 
 

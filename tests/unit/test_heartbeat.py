@@ -6,7 +6,6 @@ from chongming_task.runtime.cancellation import CancellationToken
 from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.heartbeat import Heartbeat
 from chongming_task.testing import FakeClock
-
 from tests.unit.carriers import Recorder, request
 
 

@@ -96,7 +96,9 @@ def test_the_defaults_are_those_of_the_rules() -> None:
     assert policy.backoff == ExponentialBackoff(base=1, factor=2, max_delay=300, jitter=Jitter.FULL)
     assert (policy.retry_on, policy.give_up_on) == ((Exception,), ())
     assert 0 <= policy.delay_ms(1, random.Random(1)) < 1000
-    assert FixedBackoff(2.5).delay_ms(99, random.Random(1)) == 2500 == FixedBackoff(delay=2.5).delay_ms(1, random.Random())
+    assert (
+        FixedBackoff(2.5).delay_ms(99, random.Random(1)) == 2500 == FixedBackoff(delay=2.5).delay_ms(1, random.Random())
+    )
 
 
 def test_what_is_worth_another_attempt() -> None:

@@ -1,8 +1,8 @@
 """The plan a machine runs: for each verb and state, the rules' answer prepared as far as it can be.
 
-Where a state has one rule for a verb, its decision and its changes are ready, and only its guards are left to be asked, in
-their order. Anything else, a refusal included, is left to `decide`. `planned` is the whole of it as a function; it is shown
-to be the same as `decide` by the exhaustive matrix and by a solver.
+Where a state has one rule for a verb, its decision and its changes are ready, and only its guards are left to be
+asked, in their order. Anything else, a refusal included, is left to `decide`. `planned` is the whole of it as a
+function; it is shown to be the same as `decide` by the exhaustive matrix and by a solver.
 """
 
 from __future__ import annotations

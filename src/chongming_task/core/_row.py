@@ -1,7 +1,7 @@
 """A machine's mutable row, and the view of it that the guards read.
 
-The row is a plain dict with the columns of `TaskSnapshot`, the watched columns stand beside it. `RowFacts` answers for both
-under the names of `Facts`, so that asking one guard does not cost a projection of everything.
+The row is a plain dict with the columns of `TaskSnapshot`, the watched columns stand beside it. `RowFacts` answers
+for both under the names of `Facts`, so that asking one guard does not cost a projection of everything.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from chongming_task.core.ports import Ending
 
 
 class Asked(NamedTuple):
-    """A verb is requested. `waiter` gets the answer (0: nobody); `wait_ms` bounds a pause, `window_ms` a grace window."""
+    """A verb is requested. `waiter` gets the answer (0: nobody); `wait_ms` bounds a pause, `window_ms` a grace
+    window.
+    """
 
     verb: str
     actor: str | None = None

@@ -1,7 +1,7 @@
 """What the core needs from the world, as protocols.
 
-`runtime` and `stores` implement these without knowing each other; `run` and the faces above join them (D43). A carrier is
-one attempt's thread, process or call; its sink is how it answers. Neither ever decides anything.
+`runtime` and `stores` implement these without knowing each other; `run` and the faces above join them (D43). A
+carrier is one attempt's thread, process or call; its sink is how it answers. Neither ever decides anything.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class Sink(Protocol):
 class Carrier(Protocol):
     """One attempt under way. `running` is never False while its thread, process or call lives.
 
-    `beats` is (checkpoints so far, monotonic ms of the last exact beat or None): a checkpoint only counts, the supervisor
-    samples the count (D16).
+    `beats` is (checkpoints so far, monotonic ms of the last exact beat or None): a checkpoint only counts, the
+    supervisor samples the count (D16).
     """
 
     @property

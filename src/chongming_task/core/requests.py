@@ -6,7 +6,6 @@ milliseconds from here on; a `resume_at` must be aware.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

@@ -1,8 +1,8 @@
 """The only writer of a task's status.
 
-A machine keeps its row mutable and private, asks the spec at every verb, and builds the frozen snapshot when somebody reads
-it. A refused verb raises and changes nothing. A machine is not thread-safe: whoever shares one serialises the calls, as
-`TaskRun` does.
+A machine keeps its row mutable and private, asks the spec at every verb, and builds the frozen snapshot when somebody
+reads it. A refused verb raises and changes nothing. A machine is not thread-safe: whoever shares one serialises the
+calls, as `TaskRun` does.
 """
 
 from __future__ import annotations

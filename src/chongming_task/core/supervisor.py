@@ -1,11 +1,11 @@
 """The life of one task: inputs in, actions out.
 
-A supervisor decides nothing by itself. It turns what it is told into a verb, asks the state machine, and turns the answer
-into actions: what must be saved, what the carrier must be told, which timers run, who gets an answer. It does no I/O, reads
-no clock and starts no thread; `now` comes with every input.
+A supervisor decides nothing by itself. It turns what it is told into a verb, asks the state machine, and turns the
+answer into actions: what must be saved, what the carrier must be told, which timers run, who gets an answer. It does
+no I/O, reads no clock and starts no thread; `now` comes with every input.
 
-While a record must be durable before anything else happens (D23: creation, the start of an attempt, moves out of band), the
-other inputs wait; everything else is saved behind.
+While a record must be durable before anything else happens (D23: creation, the start of an attempt, moves out of
+band), the other inputs wait; everything else is saved behind.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from typing import Any
 from chongming_spec import predicates
 from chongming_spec.algebra import Tell
 from chongming_spec.decide import Decision
-from chongming_spec.errors import InvalidTransition, TaskError, TaskTimeout
+from chongming_spec.errors import InvalidTransition, TaskError
 from chongming_spec.facts import CarrierState, CarrierView, Deadline, EndingKind
-from chongming_spec.snapshot import Failure
 from chongming_spec.timeouts import TIMEOUT_OF
 from chongming_task.core import actions as act
 from chongming_task.core import inputs as inp
 from chongming_task.core.deadlines import Deadlines
+from chongming_task.core.ledger import Ledger
 from chongming_task.core.ports import Ending, Moment, Signal
 from chongming_task.core.reports import (
     defect_failure,
     described,
     exhausted_failure,
     lost_failure,
-    noting,
     request_text,
     timeout_failure,
     timeout_text,
@@ -58,11 +57,8 @@ class Supervisor:
         self._actions: list[act.Action] = []
         self._deadlines = Deadlines(terms.limits_ms)
         self._window = Window(terms.grace_ms, terms.kill_grace_ms)
-        self._saved_version = self._sent_version = 0
-        self._ahead: int | None = None
+        self._ledger = Ledger(machine)
         self._held: deque[inp.Input] = deque()
-        self._unsaved: deque[act.Save] = deque()
-        self._unanswered: deque[tuple[int, act.Resolve]] = deque()
         self._pausers: dict[int, tuple[int, bool]] = {}
         self._runs = 0
         self._run: int | None = None
@@ -92,14 +88,14 @@ class Supervisor:
         """The actions of a new task: its creation must be durable before anything else (D22, D23)."""
         self._now = now
         self._actions = []
-        self._save(ahead=True)
+        self._do(self._ledger.save(ahead=True))
         return self._actions
 
     def handle(self, given: inp.Input, now: Moment) -> list[act.Action]:
         """Take one input; never raises for anything that a body, a caller or a carrier may do."""
         self._now = now
         self._actions = []
-        if self._ahead is not None and not isinstance(given, inp.Saved):
+        if self._ledger.ahead is not None and not isinstance(given, inp.Saved):
             self._held.append(given)
         else:
             self._take(given)
@@ -109,7 +105,7 @@ class Supervisor:
         """A defect of ours was met while an input was handled: nobody can know any more what the task does (D18)."""
         self._now = now
         self._actions = []
-        self._ahead = None
+        self._ledger.ahead = None
         self._try("mark_lost", reason="supervisor_error", values={"failure": defect_failure(broken)})
         self._run = None
         self._settle()
@@ -162,21 +158,16 @@ class Supervisor:
             self._answer(asked.waiter, asked.verb, decision.changed)
 
     def _saved(self, version: int) -> None:
-        self._saved_version = version
-        while self._unsaved and self._unsaved[0].snapshot.status_version <= version:
-            save = self._unsaved.popleft()
-            self._do(act.Publish(save.snapshot, save.transitions))
-        while self._unanswered and self._unanswered[0][0] <= version:
-            self._do(self._unanswered.popleft()[1])
-        if self._ahead is not None and self._ahead <= version:
-            self._ahead = None
+        was_ahead = self._ledger.ahead is not None
+        self._actions += self._ledger.saved(version)
+        if was_ahead and self._ledger.ahead is None:
             self._take_held()
 
     def _take_held(self) -> None:
         """Catch up on what waited for the record; what was not withdrawn by it is launched now."""
         while self._held:
             self._take(self._held.popleft())
-            if self._ahead is not None:
+            if self._ledger.ahead is not None:
                 return
         if self._run is None and predicates.launch_pending(self._machine.view):
             self._launch()
@@ -217,10 +208,10 @@ class Supervisor:
         late = predicates.timed_out(facts)
         if late:
             failure = timeout_failure(facts.verdict, self._terms.limits_ms[facts.verdict], ending)
-            retries, failure = self._retries(failure, facts.verdict)
+            retries, failure = self._terms.retries_after(facts.verdict, failure)
         delay_ms = 0
         if retries:
-            delay_ms, retries, failure = self._delay(failure)
+            delay_ms, retries, failure = self._terms.delay_after(facts.attempt, self._rng, failure)
         not_before = self._now.wall + timedelta(milliseconds=delay_ms)
         self._backoff_end_ms = self._now.mono_ms + delay_ms
         values = {
@@ -238,20 +229,6 @@ class Supervisor:
         self._try("finish", reason=self._window.asked_by if asked_to_end else None, values=values)
         if late and ending.kind is not EndingKind.WITHDRAWN:
             self._machine.note_late_result(attempt, described(ending))
-
-    def _retries(self, failure: Failure, verdict: Deadline) -> tuple[bool, Failure]:
-        """D14, D18: ask the policy about the timeout; one that raises does not retry, and the failure says so."""
-        try:
-            return self._terms.retry.retries(TaskTimeout(failure.message, scope=str(verdict))), failure
-        except Exception as broken:
-            return False, noting(failure, "the retry policy raised", broken)
-
-    def _delay(self, failure: Failure | None) -> tuple[int, bool, Failure | None]:
-        """D18: how long to back off; a backoff that raises gives up, and the failure says so."""
-        try:
-            return self._terms.retry.delay_ms(self._machine.peek("attempt"), self._rng), True, failure
-        except Exception as broken:
-            return 0, False, noting(failure, "the backoff raised", broken)
 
     def _fired(self, key: str, beats: tuple[int, int | None]) -> None:
         if key in _DEADLINES:
@@ -319,7 +296,7 @@ class Supervisor:
         attempts = self._machine.attempt_count
         decision = self._machine.step(verb, actor, reason, values, trigger)
         if decision.changed:
-            self._save(ahead=predicates.saved_ahead(decision))
+            self._do(self._ledger.save(ahead=predicates.saved_ahead(decision)))
             if predicates.clears_attempt(decision):
                 self._deadlines.reset()
         for told in predicates.tells(decision):
@@ -347,25 +324,12 @@ class Supervisor:
         if Tell.STOP in predicates.tells(decision) and self._has_slot and self._run is None:
             self._finish(_NOT_PERFORMED)
 
-    def _save(self, *, ahead: bool) -> None:
-        machine = self._machine
-        save = act.Save(machine.snapshot, machine.transitions_since(self._sent_version), ahead)
-        self._sent_version = machine.version
-        self._unsaved.append(save)
-        if ahead:
-            self._ahead = machine.version
-        self._do(save)
-
     def _answer(self, waiter: int, verb: str, changed: bool) -> None:
         """Answer once the present version is durable, so that a read after the verb sees it (D13)."""
         machine = self._machine
         confirmed = predicates.is_confirmed(verb, machine.status, changed)
         answer = act.Answer(machine.peek("task_id"), verb, machine.status, changed, confirmed, persisted=True)
-        resolve = act.Resolve(waiter, answer)
-        if machine.version <= self._saved_version:
-            self._do(resolve)
-        else:
-            self._unanswered.append((machine.version, resolve))
+        self._actions += self._ledger.answer(act.Resolve(waiter, answer))
 
     def _settle(self) -> None:
         """After every input: who waits for a parking, who holds or wants a slot, and which timers run."""

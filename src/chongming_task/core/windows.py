@@ -6,7 +6,9 @@ from chongming_spec.timeouts import shortened
 
 
 class Window:
-    """Opens with the first request, can only be shortened by later ones, and opens once more while a kill takes effect."""
+    """Opens with the first request, can only be shortened by later ones, and opens once more while a kill takes
+    effect.
+    """
 
     def __init__(self, grace_ms: int, kill_grace_ms: int) -> None:
         self._grace_ms = grace_ms

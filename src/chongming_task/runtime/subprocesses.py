@@ -215,10 +215,10 @@ def _group_lives(process: subprocess.Popen[bytes]) -> bool:
 
 def _has_living_member(group: int) -> bool:
     """Whether anybody in the group is more than a zombie: in many containers nobody reaps orphans."""
-    for entry in os.scandir("/proc"):
-        if entry.name.isdecimal():
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
             try:
-                with open(f"/proc/{entry.name}/stat", "rb") as file:
+                with open(f"/proc/{name}/stat", "rb") as file:
                     state, _, member_of = file.read().rpartition(b")")[2].split()[:3]
             except (OSError, ValueError):
                 continue  # gone while we looked
