@@ -139,7 +139,7 @@ def project(snapshot: TaskSnapshot, watch: Watch) -> Facts:
     )
 
 
-def testified(facts: Facts, ask: Ask, spec: Lifecycle = SPEC) -> Facts:
+def as_testified(facts: Facts, ask: Ask, spec: Lifecycle = SPEC) -> Facts:
     """The facts with what the very call says of the carrier: whoever marks a task running says that it runs."""
     says = spec.verb_of[ask.verb].testifies
     if says is None or facts.status not in OCCUPYING or not spec.rules_of[ask.verb][facts.status]:
@@ -199,7 +199,7 @@ def trigger_of(decision: Decision, ask: Ask) -> str:
 
 def step(snapshot: TaskSnapshot, watch: Watch, ask: Ask, details: Details, spec: Lifecycle = SPEC) -> Step | Refusal:
     """Answer one request on a snapshot: the next snapshot with its records, or the refusal that leaves all as it is."""
-    facts = testified(project(snapshot, watch), ask, spec)
+    facts = as_testified(project(snapshot, watch), ask, spec)
     decision = spec.decide(facts, ask)
     if isinstance(decision, Refusal):
         return decision

@@ -163,7 +163,7 @@ class TaskRun:
     # Control
 
     def start(self) -> TaskRun:
-        """Begin supervised execution and return at once (inline: when it is over or held). Starting twice is refused."""
+        """Begin supervised execution and return at once (inline: once it is over or held). Not twice."""
         if not self.do("start").changed:
             raise InvalidTransition(
                 f"task {self.task_id!r} was started before and is {self.status}; make a new TaskRun, or use retry()",

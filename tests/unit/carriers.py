@@ -1,4 +1,4 @@
-"""Help for tests of bodies and carriers: a sink that records, requests with defaults, and a carrier that is waited for."""
+"""Help for tests of bodies and carriers: a sink that records, and requests with defaults."""
 
 from __future__ import annotations
 

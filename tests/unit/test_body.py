@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import logging
@@ -389,7 +390,7 @@ def test_the_context_of_the_submitter_is_seen_and_not_changed() -> None:
     for target in (body, abody):
         for _ in range(2):
             assert run(target, context=mine).value == "mine"
-            assert mine.run(lambda: run(target).value) == "mine"
+            assert mine.run(run, target).value == "mine"
     assert mine.run(var.get) == "mine"
     assert var.get() == "unset"
 
@@ -516,17 +517,15 @@ def test_a_leftover_that_ignores_its_cancellation_does_not_hold_the_attempt(
     """The wait for leftovers is bounded (D18)."""
     monkeypatch.setattr(coroutines, "LEFTOVER_SECONDS", 0.02)
 
-    release: list[asyncio.Future[None]] = []
+    kept: list[asyncio.Future[None]] = []
 
     async def deaf() -> None:
-        while not release:
-            try:
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(60)
-            except asyncio.CancelledError:
-                pass
 
     async def body(ctx: TaskContext) -> str:
-        asyncio.ensure_future(deaf())
+        kept.append(asyncio.ensure_future(deaf()))
         await asyncio.sleep(0)
         return "value"
 

@@ -1,4 +1,4 @@
-"""The clock of the tests: it moves when told, fires in order, and complains instead of hanging (architecture: time in tests)."""
+"""The clock of the tests: it moves when told, fires in order, and complains instead of hanging (D15)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_backoff_stays_below_its_ceiling_and_never_shrinks(attempt: int, base: i
 
 @given(spans, factors, spans)
 def test_one_step_of_growth_keeps_its_bounds(delay: int, factor: int, ceiling: int) -> None:
-    """delay <= grown <= ceiling for a delay below the ceiling; it grows unless it is 0, met, or the factor 1 (P-089)."""
+    """Between the delay and the ceiling; it grows unless it is 0, at the ceiling, or the factor is 1 (P-089)."""
     delay = min(delay, ceiling)
     grown = grown_ms(delay, factor, ceiling)
     assert delay <= grown <= ceiling
@@ -74,7 +74,7 @@ def test_attempt_two_thousand_is_not_slow() -> None:
 
 
 def test_full_jitter_spreads_a_hundred_tasks() -> None:
-    """100 tasks that fail together come back at >= 95 different times in [0, base * 2^n), none above max_delay (P-089)."""
+    """100 tasks that fail together come back at 95 or more times in [0, base * 2^n), none too late (P-089)."""
     backoff = ExponentialBackoff(base=1, factor=2, max_delay=300)
     delays = [backoff.delay_ms(5, random.Random(seed)) for seed in range(100)]
     assert len(set(delays)) >= 95
@@ -102,7 +102,7 @@ def test_the_defaults_are_those_of_the_rules() -> None:
 
 
 def test_what_is_worth_another_attempt() -> None:
-    """give_up_on wins; a timeout is asked about like any error; a cancellation never is, whatever is named (D14, D20)."""
+    """give_up_on wins; a timeout is an error like any other; a cancellation never matches (D14, D20)."""
     policy = RetryPolicy(max_attempts=5, give_up_on=(ValueError, KeyError))
     assert policy.retries(OSError())
     assert policy.retries(TaskTimeout("late", scope="idle"))

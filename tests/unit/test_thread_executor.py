@@ -234,7 +234,7 @@ def test_a_pause_before_the_body_has_begun_parks_at_its_first_checkpoint(executo
 
 
 def test_stops_around_the_end_lose_nothing(executor: ThreadExecutor) -> None:
-    """200 attempts stopped as they end: each ends returned, cancelled or withdrawn, and no thread is lost (P-041, P-051)."""
+    """200 stops around the end: each attempt ends once, in one of three ways, and no thread is lost (P-041, P-051)."""
     kinds = set()
     for number in range(200):
         carrier, recorder = launch(executor, lambda ctx: [ctx.checkpoint() for _ in range(50)])
