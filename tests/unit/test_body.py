@@ -24,7 +24,7 @@ from chongming_task.runtime import coroutines
 from chongming_task.runtime.body import bind, check_target, run_body
 from chongming_task.runtime.cancellation import CancellationToken
 from chongming_task.runtime.context import TaskContext
-from chongming_task.runtime.targets import is_async, name_of
+from chongming_task.runtime.targets import is_async, name_of, parameters_of
 from tests.unit.carriers import Recorder, request
 
 
@@ -649,6 +649,16 @@ def test_arguments_are_bound_at_the_call() -> None:
         with pytest.raises(ConfigurationError, match=says) as caught:
             bind(body, args, kwargs)
         assert "body(ctx" in str(caught.value)
+
+
+def test_the_keyword_parameters_of_a_target() -> None:
+    """Everything after ctx that can be given by name; nothing for a built-in that does not tell (D42)."""
+
+    def body(ctx: Any, source: str, /, other: int, *rest: int, size: int = 1, **more: int) -> None:
+        """Do nothing."""
+
+    assert parameters_of(body) == ("other", "size")
+    assert parameters_of(min) == ()
 
 
 def test_names_and_kinds_of_targets() -> None:

@@ -272,7 +272,7 @@ def test_a_stop_wakes_a_sleeping_coroutine_at_once() -> None:
     """Without moving the clock (P-056); one that is due before the sleep keeps it from lying down."""
     clock = FakeClock()
     ctx, token, _ = make(clock=clock)
-    thread, result = started(lambda: asyncio.run(ctx.asleep(3600)))  # type: ignore[arg-type]
+    thread, result = started(lambda: asyncio.run(ctx.asleep(3600)))
     until_set(clock, 3_600_000)
     token.request_stop()
     thread.join(PATIENCE)

@@ -31,6 +31,19 @@ def test_launch_prepares_and_run_does_the_work_here() -> None:
     assert carrier.kill() is False
 
 
+def test_reports_of_the_body_reach_the_sink() -> None:
+    """Progress and lines pass while the body runs."""
+    recorder = Recorder()
+
+    def body(ctx: TaskContext) -> None:
+        ctx.progress(1, total=2)
+        ctx.log("half")
+
+    InlineExecutor().launch(request(body), recorder).run()
+    assert [report.fraction for report in recorder.reports] == [0.5]
+    assert [line.text for line in recorder.lines] == ["half"]
+
+
 def test_it_is_never_parked() -> None:
     """A pause is ignored: the checkpoint goes on (D8)."""
     recorder = Recorder()

@@ -119,12 +119,13 @@ def test_what_is_worth_another_attempt() -> None:
 @pytest.mark.parametrize("value", BAD_SECONDS)
 def test_spans_that_are_none_are_refused_by_name(value: Any) -> None:
     """Negative, non-finite, boolean and other values: ConfigurationError that names the argument."""
-    for build, name in [
+    builds: list[tuple[Any, str]] = [
         (lambda: FixedBackoff(value), r"FixedBackoff\(delay=\)"),
         (lambda: ExponentialBackoff(base=value), r"ExponentialBackoff\(base=\)"),
         (lambda: ExponentialBackoff(max_delay=value), r"ExponentialBackoff\(max_delay=\)"),
         (lambda: check_seconds("graceful_stop", value), "graceful_stop"),
-    ]:
+    ]
+    for build, name in builds:
         with pytest.raises(ConfigurationError, match=name):
             build()
     if value is not None:

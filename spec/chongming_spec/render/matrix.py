@@ -21,7 +21,7 @@ from chongming_spec.facts import Ask, CarrierView, Deadline, EndingKind, Facts, 
 from chongming_spec.failures import FailureKind
 from chongming_spec.guards import Guard
 from chongming_spec.states import TaskStatus
-from chongming_spec.step import testified
+from chongming_spec.step import as_testified
 
 _BOOL = (False, True)
 
@@ -96,7 +96,7 @@ def cell(spec: Lifecycle, verb: str, status: TaskStatus) -> Cell:
     stays = False
     refused: set[str] = set()
     for facts, ask in _cases(row, status, guards):
-        answer = spec.decide(testified(facts, ask, spec), ask)
+        answer = spec.decide(as_testified(facts, ask, spec), ask)
         if isinstance(answer, Refusal):
             refused.add(_name(answer))
         elif answer.changed:
