@@ -17,7 +17,7 @@ import attrs
 
 from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal
 from chongming_spec.effects import FAIL, OPEN, OVERRIDE, WATCHED, Change, Op
-from chongming_spec.endings import ENDING_OF, VERDICT_KINDS, failure_kind
+from chongming_spec.endings import ENDING_OF, VERDICT_KINDS, ended_by_body, failure_kind
 from chongming_spec.facts import Ask, CarrierState, CarrierView, Deadline, Facts
 from chongming_spec.failures import FAILURE_OF, FailureKind
 from chongming_spec.snapshot import Details, Failure, TaskSnapshot, Transition
@@ -145,6 +145,13 @@ def as_testified(facts: Facts, ask: Ask, spec: Lifecycle = SPEC) -> Facts:
     if says is None or facts.status not in OCCUPYING or not spec.rules_of[ask.verb][facts.status]:
         return facts
     return facts._replace(carrier=says)
+
+
+def seen_carrier(facts: Facts, ask: Ask) -> CarrierView:
+    """The carrier as evidence: a body that has ended was live, whether or not that had been confirmed (D8)."""
+    if ended_by_body(ask) and facts.carrier in (CarrierView.NONE, CarrierView.LAUNCHING):
+        return CarrierView.LIVE
+    return facts.carrier
 
 
 def kind_of(facts: Facts, ask: Ask, decision: Decision) -> FailureKind | None:
@@ -285,7 +292,7 @@ def record_of(
                 paused_in_place=facts.in_place,
                 requested_action=facts.requested,
                 failure_kind=kind if last else None,
-                carrier=facts.carrier,
+                carrier=seen_carrier(facts, ask),
             )
         )
         source = target

@@ -18,7 +18,7 @@ from chongming_spec.facts import Ask, Deadline, Facts
 from chongming_spec.failures import FAILURE_REQUIRED
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TERMINAL, TaskStatus, occupies
-from chongming_spec.step import Plan, apply_plan, disposition_of, filled, kind_of, trigger_of
+from chongming_spec.step import Plan, apply_plan, disposition_of, filled, kind_of, seen_carrier, trigger_of
 from chongming_spec.texts import check_id, check_text, is_blank
 from chongming_task.clock import utcnow
 from chongming_task.core._cells import ASKS, CELLS, PLAIN_ASKS, SAYS, plan_for
@@ -267,7 +267,7 @@ class StateMachine(GeneratedVerbs):
     ) -> None:
         row = self._row
         facts = self._facts
-        before = (facts.in_place, facts.requested, facts.carrier)
+        before = (facts.in_place, facts.requested, seen_carrier(cast(Facts, facts), ask))
         kind = kind_of(cast(Facts, facts), ask, decision) if plan.fails else None
         if plan.fails or plan.holds:
             given = filled(plan, given, kind, actor, reason)
