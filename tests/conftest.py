@@ -35,9 +35,7 @@ def _load_profile() -> str:
     # Two busy cores make single examples slow without making them wrong.
     common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("ci", common, max_examples=_examples("ci"), derandomize=True)
-    settings.register_profile(
-        "nightly", common, max_examples=_examples("nightly"), derandomize=False, print_blob=True
-    )
+    settings.register_profile("nightly", common, max_examples=_examples("nightly"), derandomize=False, print_blob=True)
     settings.load_profile(profile)
     return profile
 

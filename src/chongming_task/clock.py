@@ -18,8 +18,7 @@ import time
 import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
-
-from chongming_task.core.ports import Clock, Moment, Timer
+from typing import NamedTuple, Protocol
 
 __all__ = ["Clock", "Moment", "SystemClock", "Timer", "TimerHeap", "system_clock", "utcnow"]
 
@@ -27,6 +26,37 @@ logger = logging.getLogger("chongming_task.clock")
 
 LONGEST_WAIT = 3600.0
 """Seconds of one wait on a condition; longer ones are repeated, since platforms limit a single wait."""
+
+
+class Moment(NamedTuple):
+    """D15: `wall` (aware UTC) stamps records, `mono_ms` (monotonic milliseconds) counts deadlines."""
+
+    wall: datetime
+    mono_ms: int
+
+
+class Timer(Protocol):
+    """A timer that was set; cancelling one that fired already does nothing."""
+
+    def cancel(self) -> None: ...
+
+
+class Clock(Protocol):
+    """The only source of time. One timer heap per clock; callbacks must be short and never raise."""
+
+    def now(self) -> datetime: ...
+
+    def mono_ms(self) -> int: ...
+
+    def call_at(self, mono_ms: int, callback: Callable[[], None]) -> Timer: ...
+
+    def wait(self, condition: threading.Condition, until_ms: int | None) -> bool:
+        """Wait on the held `condition` until notified or `until_ms`; False when the time is over."""
+        ...
+
+    def in_flight(self, change: int) -> None:
+        """Count work handed to a carrier that has not answered yet; a fake clock waits for it to reach 0."""
+        ...
 
 
 def utcnow() -> datetime:

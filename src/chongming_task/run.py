@@ -22,9 +22,9 @@ from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TaskStatus
 from chongming_spec.texts import check_text
 from chongming_spec.timeouts import TIMEOUTS
-from chongming_task.clock import Clock, system_clock
+from chongming_task.clock import Clock, Moment, system_clock
 from chongming_task.core.actions import Answer
-from chongming_task.core.ports import ExecutionRequest, Executor, LogLine, Moment
+from chongming_task.core.ports import ExecutionRequest, Executor, LogLine
 from chongming_task.core.requests import asked
 from chongming_task.core.state_machine import StateMachine
 from chongming_task.core.supervisor import Supervisor

@@ -25,13 +25,10 @@ def pyproject() -> dict[str, Any]:
 def modules_loaded_by(statement: str) -> set[str]:
     """What a fresh interpreter has loaded after the statement and had not before."""
     program = (
-        f"import sys; before = set(sys.modules); {statement}; "
-        "print('\\n'.join(sorted(set(sys.modules) - before)))"
+        f"import sys; before = set(sys.modules); {statement}; print('\\n'.join(sorted(set(sys.modules) - before)))"
     )
     path = os.pathsep.join(str(ROOT / folder) for folder in ("spec", "src"))
-    environment = {
-        name: value for name, value in os.environ.items() if name != "CHONGMING_CONTRACTS"
-    }
+    environment = {name: value for name, value in os.environ.items() if name != "CHONGMING_CONTRACTS"}
     answer = subprocess.run(
         [sys.executable, "-c", program],
         env={**environment, "PYTHONPATH": path},

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from chongming_spec.rules import RULES
-
 from tests.meta.project_files import ROOT, python_files
 
 ONLY_EXAMPLES = ("test_rules_cited.py", "test_tidy.py", "tidy_rules.py")
@@ -21,11 +20,7 @@ def uncited(ids: Iterable[str], texts: Iterable[str]) -> list[str]:
 
 def test_every_rule_is_cited_by_a_test() -> None:
     """Some file below tests/ (not those that cite ids as examples) names each rule's id."""
-    texts = [
-        path.read_text(encoding="utf-8")
-        for path in python_files("tests")
-        if path.name not in ONLY_EXAMPLES
-    ]
+    texts = [path.read_text(encoding="utf-8") for path in python_files("tests") if path.name not in ONLY_EXAMPLES]
     assert uncited([rule.id for rule in RULES], texts) == []
 
 

@@ -15,9 +15,7 @@ Rule = Callable[[str], list[str]]
 
 def complaints(rule: Rule, texts: Iterable[tuple[Path, str]]) -> str:
     """What a rule has to say, one line per place."""
-    return "\n".join(
-        f"{path.relative_to(ROOT)}: {said}" for path, text in texts for said in rule(text)
-    )
+    return "\n".join(f"{path.relative_to(ROOT)}: {said}" for path, text in texts for said in rule(text))
 
 
 def sources(*folders: str) -> list[tuple[Path, str]]:

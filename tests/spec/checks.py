@@ -19,7 +19,9 @@ def _over_decisions(name: str) -> Callable[[Block], list[str]]:
     holds = POSTCONDITION_OF[name]
 
     def check(block: Block) -> list[str]:
-        wrong = (f"{name}: {facts}, {ask}" for facts, ask, decision in block.decisions if not holds(facts, ask, decision))
+        wrong = (
+            f"{name}: {facts}, {ask}" for facts, ask, decision in block.decisions if not holds(facts, ask, decision)
+        )
         return [line for line in [next(wrong, "")] if line]
 
     return check

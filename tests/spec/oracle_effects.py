@@ -278,7 +278,11 @@ def texts(f: Facts, a: Ask, path: Path) -> tuple[str | None, str | None, str | N
     if len(path) == 2 and path[0] is S.RUNNING:
         if f.status is S.STARTING:
             return "executor:launched", None, None
-        return "runtime:pause_aborted", "finished_before_quiescence" if f.status is S.PAUSING else "left_while_paused", None
+        return (
+            "runtime:pause_aborted",
+            "finished_before_quiescence" if f.status is S.PAUSING else "left_while_paused",
+            None,
+        )
     if len(path) == 2:
         return "executor:launch_failed", None, "runtime:pause_aborted"
     aborts = a.verb == "mark_running" and f.status is S.PAUSING and bool(path)

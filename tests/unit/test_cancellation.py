@@ -158,6 +158,27 @@ def test_the_listener_may_resume_while_it_is_told() -> None:
     assert raised == [None]
 
 
+def test_a_pause_that_comes_while_the_last_one_is_told_is_told_too() -> None:
+    """Resumed and paused again from within the announcement: the new pause is announced as well (D8)."""
+    recorder = Recorder()
+
+    def again() -> None:
+        recorder.parked()
+        if recorder.told.count("parked") == 1:
+            token.resume()
+            token.request_pause()
+
+    token = CancellationToken(parked=again, unparked=recorder.unparked)
+    token.request_pause()
+    thread, _ = in_thread(token.checkpoint)
+    try:
+        recorder.wait_for("parked", times=2)
+    finally:
+        token.resume()
+        finish(thread)
+    assert recorder.told == ["parked", "unparked", "parked", "unparked"]
+
+
 def test_a_listener_that_raises_disturbs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """What a callback raises is logged (D18)."""
 
@@ -303,6 +324,26 @@ def test_a_coroutine_meets_a_stop_although_others_are_always_ready() -> None:
 
     with pytest.raises(TaskCancelled):
         asyncio.run(body())
+
+
+def test_a_coroutine_that_only_checks_lets_the_others_go_on() -> None:
+    """acheckpoint is a turn of the event loop, also without a request and inside a shield (D20)."""
+    token, _ = token_and_recorder()
+
+    async def body() -> list[str]:
+        log: list[str] = []
+
+        async def other() -> None:
+            log.append("other")
+
+        task = asyncio.create_task(other())
+        with token.shield():
+            await token.acheckpoint()
+        log.append("checked")
+        await task
+        return log
+
+    assert asyncio.run(body()) == ["other", "checked"]
 
 
 def test_coroutines_started_inside_a_shield_are_covered_until_it_closes() -> None:

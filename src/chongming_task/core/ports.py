@@ -11,46 +11,13 @@ from contextvars import Context
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import attrs
 
 from chongming_spec.facts import EndingKind
 from chongming_spec.snapshot import Failure, Progress
-
-if TYPE_CHECKING:
-    import threading
-
-
-class Moment(NamedTuple):
-    """D15: `wall` (aware UTC) stamps records, `mono_ms` (monotonic milliseconds) counts deadlines."""
-
-    wall: datetime
-    mono_ms: int
-
-
-class Timer(Protocol):
-    """A timer that was set; cancelling one that fired already does nothing."""
-
-    def cancel(self) -> None: ...
-
-
-class Clock(Protocol):
-    """The only source of time. One timer heap per clock; callbacks must be short and never raise."""
-
-    def now(self) -> datetime: ...
-
-    def mono_ms(self) -> int: ...
-
-    def call_at(self, mono_ms: int, callback: Callable[[], None]) -> Timer: ...
-
-    def wait(self, condition: threading.Condition, until_ms: int | None) -> bool:
-        """Wait on the held `condition` until notified or `until_ms`; False when the time is over."""
-        ...
-
-    def in_flight(self, change: int) -> None:
-        """Count work handed to a carrier that has not answered yet; a fake clock waits for it to reach 0."""
-        ...
+from chongming_task.clock import Clock
 
 
 class Signal(StrEnum):

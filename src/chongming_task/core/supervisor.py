@@ -22,11 +22,12 @@ from chongming_spec.decide import Decision
 from chongming_spec.errors import InvalidTransition, TaskError
 from chongming_spec.facts import CarrierState, CarrierView, Deadline, EndingKind
 from chongming_spec.timeouts import TIMEOUT_OF
+from chongming_task.clock import Moment
 from chongming_task.core import actions as act
 from chongming_task.core import inputs as inp
 from chongming_task.core.deadlines import Deadlines
 from chongming_task.core.ledger import Ledger
-from chongming_task.core.ports import Ending, Moment, Signal
+from chongming_task.core.ports import Ending, Signal
 from chongming_task.core.reports import (
     defect_failure,
     described,

@@ -22,20 +22,10 @@ import attrs
 from chongming_spec import predicates
 from chongming_spec.facts import EndingKind
 from chongming_spec.snapshot import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.clock import Clock, Moment, Timer
 from chongming_task.core import actions as act
 from chongming_task.core import inputs as inp
-from chongming_task.core.ports import (
-    Carrier,
-    Clock,
-    Ending,
-    ExecutionRequest,
-    Executor,
-    LogLine,
-    Moment,
-    Retries,
-    Signal,
-    Timer,
-)
+from chongming_task.core.ports import Carrier, Ending, ExecutionRequest, Executor, LogLine, Retries, Signal
 from chongming_task.core.supervisor import Supervisor
 from chongming_task.runtime.executors.inline import InlineCarrier, InlineExecutor
 from chongming_task.runtime.failing import ask_policy, describe

@@ -6,7 +6,7 @@ that cannot reach a checkpoint for a while: it stamps the exact time. Progress i
 
 from __future__ import annotations
 
-from chongming_task.core.ports import Clock
+from chongming_task.clock import Clock
 
 
 class Heartbeat:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from chongming_task.core.ports import Clock
+from chongming_task.clock import Clock
 from chongming_task.runtime.cancellation import CancellationToken, wake_future
 
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from chongming_spec.errors import ConfigurationError
-from chongming_task.core.ports import Clock
+from chongming_task.clock import Clock
 from chongming_task.policies import check_seconds, to_ms
 from chongming_task.runtime.cancellation import CancellationToken
 
