@@ -1,8 +1,8 @@
 """Every small fault of the tables: each row dropped, retargeted, unguarded, or one put beside it that does not belong.
 
-`mutants()` yields changed copies of the published tables, each with a name that says what was done. A name is made of the
-kind of fault and the row, so a survivor can be named in a list and argued for. Where a row could be changed in many ways,
-a few are taken, by position: the same ones at each run.
+`mutants()` yields changed copies of the published tables, each with a name that says what was done. A name is made of
+the kind of fault and the row, so a survivor can be named in a list and argued for. Where a row could be changed in
+many ways, a few are taken, by position: the same ones at each run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def _others(status: TaskStatus | None, count: int = _RETARGETS) -> Iterator[Task
         yield _STATES[(place + step) % len(_STATES)]
 
 
-
 def edge_mutants() -> Iterator[Mutant]:
     """Edges dropped, retargeted, unguarded, added."""
     edges = SPEC.edges
@@ -55,9 +54,7 @@ def edge_mutants() -> Iterator[Mutant]:
             yield changed(f"unguard edge {name}", (*before, attrs.evolve(edge, guard=None), *after))
         for target in _others(edge.target):
             if (edge.source, target) not in pairs:
-                yield changed(
-                    f"retarget edge {name} to {target}", (*before, attrs.evolve(edge, target=target), *after)
-                )
+                yield changed(f"retarget edge {name} to {target}", (*before, attrs.evolve(edge, target=target), *after))
     for source in TaskStatus:
         for target in TaskStatus:
             if (source, target) not in pairs:
@@ -93,7 +90,7 @@ def _tells(rule: Rule, seed: int) -> Iterator[tuple[str, Rule]]:
 
 
 def _is_news(rule: Rule, extra: Effect) -> bool:
-    """Whether `extra` can change anything that the rule does not: not what it repeats, nor a flag that is not up there."""
+    """Whether `extra` can change what the rule does not: no mere repeat, no flag that is never up there."""
     if extra == KEEP_PAUSE and rule.source is not TaskStatus.PAUSING:
         return False
     if extra == JUDGE:
@@ -121,9 +118,12 @@ def _ways(rule: Rule) -> Iterator[tuple[str, Rule]]:
     if rule.via is not None:
         yield "drop via", attrs.evolve(rule, via=None)
         yield from ((f"via {via}", attrs.evolve(rule, via=via)) for via in _others(rule.via, 2))
-    for name in ("via_reason", "via_trigger", "trigger"):
-        if getattr(rule, name) is not None:
-            yield f"drop {name}", attrs.evolve(rule, **{name: None})
+    if rule.via_reason is not None:
+        yield "drop via_reason", attrs.evolve(rule, via_reason=None)
+    if rule.via_trigger is not None:
+        yield "drop via_trigger", attrs.evolve(rule, via_trigger=None)
+    if rule.trigger is not None:
+        yield "drop trigger", attrs.evolve(rule, trigger=None)
     yield "toggle out-of-band", attrs.evolve(rule, out_of_band=not rule.out_of_band)
     yield "toggle asked target", attrs.evolve(rule, asked_target=not rule.asked_target)
 

@@ -1,8 +1,8 @@
 """One file per way in which the tables could be wrong, and who notices.
 
-Each file holds `SPEC`, the tables with one fault, and `KILLED_BY`, the check that must reject it: the name of a law, of a
-postcondition, or "matrix" for the comparison with the oracle. The functions here take the published tables and leave
-something out; each refuses to leave out what is not there.
+Each file holds `SPEC`, the tables with one fault, and `KILLED_BY`, the check that must reject it: the name of a law,
+of a postcondition, or "matrix" for the comparison with the oracle. The functions here take the published tables and
+leave something out; each refuses to leave out what is not there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Historic: no edge from starting to pausing.
 
-A person pauses a task while its carrier is being launched. The request finds no row, is swallowed, and the body runs on.
+A person pauses a task while its carrier is being launched. The request finds no row, is swallowed, and the body runs
+on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Historic: the start time of an attempt outlives it, and a resume takes it for proof that a body is parked.
 
 The first attempt fails, the task waits for its retry and is paused there. It was started once, so the resume makes it
-running: no carrier, no slot. Here the end of an attempt no longer clears its start time, and resume asks just for that.
+running: no carrier, no slot. Here the end of an attempt no longer clears its start time, and resume asks just for
+that.
 """
 
 from __future__ import annotations

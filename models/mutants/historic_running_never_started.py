@@ -1,7 +1,7 @@
 """Historic: a queued task goes to pausing, and an abort of that pause makes it running although it never started.
 
-The pause of a task that holds nothing was sent through the same intermediate state as that of a running body. When the
-pause timed out, the rollback led to running: without a carrier, without a slot, and without a start time.
+The pause of a task that holds nothing was sent through the same intermediate state as that of a running body. When
+the pause timed out, the rollback led to running: without a carrier, without a slot, and without a start time.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ _HEAD = '''class GeneratedVerbs(ABC):
     @abstractmethod
     def _take(
         self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None
-    ) -> Transition | None:
-        """Use a verb: its last record, or None where nothing had to change."""
+    ) -> bool:
+        """Use a verb: True if it changed the task, False if it was already so."""
 
     @abstractmethod
     def _permission(self, verb: str) -> Permission:
@@ -61,7 +61,7 @@ def module_text(spec: Lifecycle) -> str:
 
 
 def _imports(verbs: Iterable[Verb]) -> str:
-    names = {"Any", "Permission", "Transition"}
+    names = {"Any", "Permission"}
     for verb in verbs:
         for param in verb.params:
             names |= set(re.findall(r"[A-Za-z_]\w*", param.type)) - _BUILTINS
@@ -95,7 +95,7 @@ def verb_method(spec: Lifecycle, verb: Verb) -> str:
     handed = [f'"{verb.name}"', *(name if name in known else "None" for name in _IN_EVERY_CALL), values]
     return "\n".join(
         (
-            *spread(f"def {verb.name}", signature(verb.params), " -> Transition | None:", 1),
+            *spread(f"def {verb.name}", signature(verb.params), " -> bool:", 1),
             *docstring([verb.meaning, summary(spec, verb)], 2),
             *spread("return self._take", handed, "", 2),
         )

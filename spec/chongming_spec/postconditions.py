@@ -313,9 +313,8 @@ def honours_only_without_value_or_error(facts: Facts, ask: Ask, answer: Answer) 
         return True
     if not (goes(answer, _S.STOPPED) or goes(answer, _S.CANCELLED)):
         return True
-    if ask.ending in (_E.RAISED, _E.DIED):
-        return False
-    return timed_out(facts) or ask.ending not in (_E.RETURNED, _E.INVALID)
+    is_honest = timed_out(facts) or ask.ending not in (_E.RETURNED, _E.INVALID)
+    return is_honest and ask.ending not in (_E.RAISED, _E.DIED)
 
 
 def fails_while_parked_only_if_it_went_wrong(facts: Facts, ask: Ask, answer: Answer) -> bool:

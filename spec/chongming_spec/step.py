@@ -61,6 +61,7 @@ class Plan(NamedTuple):
     watched: Mapping[str, Any]
     stamped: tuple[str, ...]
     stamped_if_none: tuple[str, ...]
+    given: tuple[str, ...]
     computed: tuple[Change, ...]
     fails: bool
     holds: bool
@@ -92,7 +93,8 @@ def plan_of(decision: Decision) -> Plan:
         watched={column: value for column, value in constant.items() if column in WATCHED},
         stamped=tuple(c.column for c in changes if c.op is Op.NOW),
         stamped_if_none=tuple(c.column for c in changes if c.op is Op.NOW_IF_NONE),
-        computed=tuple(c for c in changes if c.op not in (Op.SET, Op.NOW, Op.NOW_IF_NONE)),
+        given=tuple(c.column for c in changes if c.op is Op.GIVEN),
+        computed=tuple(c for c in changes if c.op not in (Op.SET, Op.NOW, Op.NOW_IF_NONE, Op.GIVEN)),
         fails=FAIL in effects or OVERRIDE in effects,
         holds=any(change.column == "held_by" and change.op is Op.GIVEN for change in changes),
         opens=OPEN in effects,
@@ -113,9 +115,7 @@ def computed_value(change: Change, row: Mapping[str, Any], ask: Ask, given: Mapp
             return max(given.get("declared_attempts", row["declared_attempts"]), row["attempt"], 1)
         case Op.NEXT_EPOCH:
             return given.get("epoch", row["epoch"] + 1)
-        case Op.VERDICT:
-            return ask.deadline
-    return given.get(change.column)
+    return ask.deadline
 
 
 def project(snapshot: TaskSnapshot, watch: Watch) -> Facts:
@@ -248,12 +248,15 @@ def apply_plan(
     """Change `row` and `watched` as the plan says; computed values see the row as it was."""
     computed = [(change.column, computed_value(change, row, ask, given)) for change in plan.computed]
     row.update(plan.row)
-    watched.update(plan.watched)
+    if plan.watched:
+        watched.update(plan.watched)
     for column in plan.stamped:
         row[column] = now
     for column in plan.stamped_if_none:
         if row[column] is None:
             row[column] = now
+    for column in plan.given:
+        row[column] = given.get(column)
     for column, value in computed:
         (watched if column in WATCHED else row)[column] = value
 

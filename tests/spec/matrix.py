@@ -1,7 +1,7 @@
 """The verb × state × guard matrix, held against the oracle cell by cell.
 
-Run as a program it goes through the whole matrix of the published tables, prints how many cells there were, and fails at the
-first difference; this is how the matrix is checked under `python -O`, where asserts are gone.
+Run as a program it goes through the whole matrix of the published tables, prints how many cells there were, and fails
+at the first difference; this is how the matrix is checked under `python -O`, where asserts are gone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A second opinion on every answer, in plain `if` and `else`, written from the rules and never from the tables.
 
-`expected(facts, ask)` says what must come out: `("go", states…)`, `("stay",)` or `("refuse", name of the guard or None)`. It
-shares with the specification only the names of states, facts and guards. Where the rules leave the order of two refusals
-open, the order here is: not in this state, then what the request lacks, then what the task lacks.
+`expected(facts, ask)` says what must come out: `("go", states…)`, `("stay",)` or `("refuse", name of the guard or
+None)`. It shares with the specification only the names of states, facts and guards. Where the rules leave the order
+of two refusals open, the order here is: not in this state, then what the request lacks, then what the task lacks.
 """
 
 from __future__ import annotations
@@ -347,6 +347,10 @@ def finish_stopping(f: Facts, a: Ask) -> Expected:
     return as_asked
 
 
+def judged(f: Facts) -> Expected:
+    return refuse("timed_out") if timed_out(f) else STAY
+
+
 def expire(f: Facts, a: Ask) -> Expected:
     is_start = a.deadline is Deadline.START
     if f.status is S.QUEUED:
@@ -355,7 +359,7 @@ def expire(f: Facts, a: Ask) -> Expected:
         allowed = (K.TIMEOUT_START, K.ATTEMPTS_EXHAUSTED, K.EXCEPTION)
         return go(S.FAILED) if a.kind in allowed else refuse("kind_needs_attempt")
     if f.status is S.STARTING:
-        return refuse("not_start") if not is_start else judged(f)
+        return judged(f) if is_start else refuse("not_start")
     if f.status is S.RUNNING:
         return refuse("not_running_deadline") if is_start else judged(f)
     if f.status is S.PAUSING:
@@ -370,10 +374,6 @@ def expire(f: Facts, a: Ask) -> Expected:
     return NO
 
 
-def judged(f: Facts) -> Expected:
-    return refuse("timed_out") if timed_out(f) else STAY
-
-
 def close_window(f: Facts, a: Ask) -> Expected:
     kills = f.killable and not f.killed
     if f.status in TERMINAL:
@@ -382,9 +382,7 @@ def close_window(f: Facts, a: Ask) -> Expected:
         if not timed_out(f):
             return refuse("not_timed_out")
         return STAY if kills else go(S.LOST)
-    if f.status is S.STOPPING:
-        return STAY if kills else go(S.LOST)
-    return NO
+    return (STAY if kills else go(S.LOST)) if f.status is S.STOPPING else NO
 
 
 _OPINIONS: tuple[Opinion, ...] = (

@@ -1,8 +1,8 @@
 """A second opinion on what a decision changes, column by column, written from the rules and never from the effects.
 
-The tables say for each rule which columns it changes; here each column says for which decisions it changes. `after` gives
-the facts that follow, `stamps` the columns that are no facts, `tells` what the carrier must be told, `texts` the
-triggers and reasons. All of them take a request that was not refused, with the states it goes through.
+The tables say for each rule which columns it changes; here each column says for which decisions it changes. `after`
+gives the facts that follow, `stamps` the columns that are no facts, `tells` what the carrier must be told, `texts`
+the triggers and reasons. All of them take a request that was not refused, with the states it goes through.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ SURVIVORS: dict[str, str] = {
     "rule mark_stopped paused->stopped [paused_in_place]: unguard paused_in_place": _EDGE_BINDS,
     "rule mark_cancelled paused->cancelled [paused_in_place]: unguard paused_in_place": _EDGE_BINDS,
     "rule finish paused->succeeded [not_paused_in_place,not_returned]: unguard not_paused_in_place": _EDGE_BINDS,
-    "rule finish paused->cancelled [not_paused_in_place,not_cancelled_itself]: unguard not_paused_in_place": _EDGE_BINDS,
+    "rule finish paused->cancelled [not_paused_in_place,not_cancelled_itself]: "
+    "unguard not_paused_in_place": _EDGE_BINDS,
     "rule resume paused->running [not_paused_in_place]: add effect go_on": _HOLDS_ANYWAY,
     "rule mark_running starting->running []: add effect go_on": _HOLDS_ANYWAY,
     "rule adopt stopped->stopped []: add effect release": _HOLDS_ANYWAY,

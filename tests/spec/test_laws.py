@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import pytest
@@ -58,7 +59,7 @@ def _without_ends_of_stopping() -> Lifecycle:
     return attrs.evolve(SPEC, edges=tuple(edge for edge in SPEC.edges if edge.source is not S.STOPPING))
 
 
-def _row(verb: str, **changes: object) -> Lifecycle:
+def _row(verb: str, **changes: Any) -> Lifecycle:
     rows = tuple(attrs.evolve(row, **changes) if row.verb == verb else row for row in SPEC.out_of_band)
     return attrs.evolve(SPEC, out_of_band=rows)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 
 from chongming_spec.cells import cells, decided, survey
-from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal, decide
+from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal, advance, decide
 from chongming_spec.facts import Ask, Facts, coherent
 from chongming_spec.laws import LAW_OF
 from chongming_spec.states import TaskStatus
@@ -92,3 +92,15 @@ def test_decisions_say_where_they_lead() -> None:
     assert isinstance(refused, Refusal)
     assert refused.allowed == SPEC.allowed(TaskStatus.PENDING)
     assert Lifecycle() == SPEC
+
+
+def test_reset_begins_a_new_generation() -> None:
+    """D12: a reset counts attempts from nought in a new generation and clears nothing of the history."""
+    ask = Ask("reset", has_actor=True, has_reason=True)
+    for block in survey(SPEC).blocks:
+        for facts, asked, decision in block.decisions:
+            if asked == ask and decision.changed:
+                changed = matrix.actual_stamps(facts, decision)
+                assert changed["generation"] == "plus one"
+                assert advance(facts, ask, decision).attempt == 0
+                assert not {"status_version", "created_at", "first_started_at"} & set(changed)

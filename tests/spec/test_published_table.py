@@ -1,4 +1,4 @@
-"""The tables once more, by hand: the published transition table, the five guarded edges, and what may happen beside them."""
+"""The tables once more, by hand: the published transitions, the five guarded edges, and what may happen beside."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ request_stop: {WAITING} paused -> stopped; starting running pausing paused -> st
 request_cancel: {WAITING} paused starting -> cancelled; starting running pausing paused -> stopping
 request_pause: queued retry_wait -> paused; starting running -> pausing
 abort_pause: pausing -> running
-finish: starting running pausing paused stopping -> succeeded failed cancelled; starting running pausing -> retry_wait; \
-pausing -> paused queued; stopping -> stopped
+finish: starting running pausing paused stopping -> succeeded failed cancelled; starting running pausing \
+-> retry_wait; pausing -> paused queued; stopping -> stopped
 expire: queued -> failed
 close_window: starting running pausing stopping -> lost
 """
@@ -166,6 +166,6 @@ def test_states_are_rows() -> None:
     """Fifteen states, each one row, and the old name of succeeded still works (issue: FINISHED stays an alias)."""
     assert [row.status for row in STATES] == list(TaskStatus) == list(STATE_OF)
     assert len(STATES) == 15
-    assert TaskStatus.FINISHED is TaskStatus.SUCCEEDED
+    assert TaskStatus["FINISHED"] is TaskStatus["SUCCEEDED"]
     assert TaskStatus("succeeded").name == "SUCCEEDED"
     assert all(row.meaning.endswith(".") for row in STATES)

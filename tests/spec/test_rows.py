@@ -80,7 +80,8 @@ def test_triggers() -> None:
 def test_effects_and_guards_have_sentences() -> None:
     """Each effect and guard is named and explained; only `set` has a value of its own."""
     assert len({effect.name for effect in EFFECTS}) == len(EFFECTS)
-    assert all(row.sentence.endswith(".") for row in (*EFFECTS, *GUARDS))
+    assert all(effect.sentence.endswith(".") for effect in EFFECTS)
+    assert all(guard.sentence.endswith(".") for guard in GUARDS)
     assert all(c.value is None for effect in EFFECTS for c in effect.changes if c.op is not Op.SET)
     assert {"carrier", "verdict", "abort_left", "killed"} == set(WATCHED)
 

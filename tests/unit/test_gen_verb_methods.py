@@ -22,7 +22,7 @@ from chongming_task.core.permission import Permission
 from tests.unit.gen_toy import IDLE, LIGHT, LIT, TOY
 
 TOY_METHOD = '''\
-    def light(self, *, wick: float = 1.0, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def light(self, *, wick: float = 1.0, actor: str | None = None, reason: str | None = None) -> bool:
         """Light the lamp.
 
         queued -> starting. Already so in starting. Guards: attempts_exhausted.
@@ -62,7 +62,7 @@ def test_a_verb_with_nothing_to_hand_on_hands_on_none() -> None:
     """Without other parameters the values are None, and an actor that the verb does not take is None."""
     bare = attrs.evolve(LIGHT, params=(), already=frozenset())
     text = gen.verb_method(attrs.evolve(TOY, verbs=(bare,)), bare)
-    assert "def light(self) -> Transition | None:" in text
+    assert "def light(self) -> bool:" in text
     assert text.endswith('return self._take("light", None, None, None)')
     assert "Already" not in text
 

@@ -16,7 +16,7 @@ from chongming_spec.guards import Guard
 from chongming_spec.states import OCCUPYING, TaskStatus
 from chongming_spec.step import Plan, plan_of
 
-_ASK_COLUMNS = frozenset(Ask._fields) - {"verb"}
+_TEXTS = frozenset({"has_actor", "has_reason"})
 
 
 class Cell(NamedTuple):
@@ -68,7 +68,7 @@ def plan_for(decision: Decision) -> Plan:
 
 
 def says_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, CarrierView]]:
-    """What a call testifies of the carrier, by verb and state."""
+    """What a call testifies of the carrier, by verb and state; verbs that testify nothing are left out."""
     return {
         verb.name: {s: verb.testifies for s in OCCUPYING if verb.testifies is not None and spec.rules_of[verb.name][s]}
         for verb in spec.verbs
@@ -78,29 +78,12 @@ def says_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, CarrierView]]:
 SAYS = says_of(SPEC)
 
 
-def asks_of(spec: Lifecycle) -> Mapping[str, frozenset[str]]:
-    """For each verb, the columns of the ask that some guard of it reads; without them one ask serves all calls."""
-    return {
-        verb.name: frozenset(
-            column
-            for guard in (
-                *verb.guards,
-                *(guard for rule in verb.rules for guard in rule.when),
-                *(
-                    edge.guard
-                    for rule in verb.rules
-                    for edge in spec.edge_of[rule.source].values()
-                    if edge.guard is not None and not rule.out_of_band and edge.target in (rule.target, rule.via)
-                ),
-            )
-            for column in guard.reads
-            if column in _ASK_COLUMNS
-        )
-        for verb in spec.verbs
-    }
+def text_readers_of(spec: Lifecycle) -> frozenset[str]:
+    """The verbs whose guards ask for an actor or a reason; for the others no text needs to be looked at."""
+    return frozenset(verb.name for verb in spec.verbs for guard in verb.guards if not _TEXTS.isdisjoint(guard.reads))
 
 
-ASKS = asks_of(SPEC)
+TEXT_READERS = text_readers_of(SPEC)
 PLAIN_ASKS: Mapping[str, Ask] = {verb.name: Ask(verb.name) for verb in SPEC.verbs}
 
 

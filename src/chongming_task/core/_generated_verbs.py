@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import Any
 
-from chongming_spec.snapshot import Failure, Transition
+from chongming_spec.snapshot import Failure
 from chongming_spec.states import TaskStatus
 from chongming_task.core.permission import Permission
 
@@ -17,10 +17,8 @@ class GeneratedVerbs(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def _take(
-        self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None
-    ) -> Transition | None:
-        """Use a verb: its last record, or None where nothing had to change."""
+    def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> bool:
+        """Use a verb: True if it changed the task, False if it was already so."""
 
     @abstractmethod
     def _permission(self, verb: str) -> Permission:
@@ -66,7 +64,7 @@ class GeneratedVerbs(ABC):
         """Whether reset would be accepted as things are; if not, why (D43)."""
         return self._permission("reset")
 
-    def start(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def start(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """Ask for the task to run.
 
         pending -> blocked or queued; blocked -> queued. Already so in queued, starting, running, pausing, retry_wait.
@@ -81,7 +79,7 @@ class GeneratedVerbs(ABC):
         actor: str | None = None,
         graceful: bool = True,
         timeout: float | None = None,
-    ) -> Transition | None:
+    ) -> bool:
         """End the task; a running body gets a grace window.
 
         pending, blocked, queued, retry_wait -> stopped; starting, running, pausing -> stopping; paused -> stopping or
@@ -96,7 +94,7 @@ class GeneratedVerbs(ABC):
         actor: str | None = None,
         reason: str | None = None,
         resume_at: datetime | None = None,
-    ) -> Transition | None:
+    ) -> bool:
         """Hold the task: a running body parks at its next checkpoint.
 
         queued, retry_wait -> paused; starting, running -> pausing; pausing -> the same state. Already so in paused.
@@ -104,7 +102,7 @@ class GeneratedVerbs(ABC):
         """
         return self._take("pause", actor, reason, {"timeout": timeout, "resume_at": resume_at})
 
-    def resume(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def resume(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """Let a held task go on, or take back a pause under way.
 
         pausing -> running or as it was; paused -> queued or running. Already so in queued, starting, running.
@@ -118,7 +116,7 @@ class GeneratedVerbs(ABC):
         actor: str | None = None,
         graceful: bool = True,
         timeout: float | None = None,
-    ) -> Transition | None:
+    ) -> bool:
         """Call the task off; like stop, but on behalf of a plan.
 
         pending, blocked, queued, retry_wait -> cancelled; starting, paused -> stopping or cancelled; running, pausing
@@ -128,7 +126,7 @@ class GeneratedVerbs(ABC):
 
     def retry(
         self, *, force: bool = False, alongside: bool = False, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    ) -> bool:
         """Revive a task that ended without success.
 
         failed, stopped, cancelled, lost -> queued. Already so in queued. Guards: carrier_still_running,
@@ -143,14 +141,14 @@ class GeneratedVerbs(ABC):
         actor: str | None = None,
         alongside: bool = False,
         failure: Failure | None = None,
-    ) -> Transition | None:
+    ) -> bool:
         """Declare the task unneeded, so that the rest can go on.
 
         pending, blocked, queued, failed -> skipped. Already so in skipped. Guards: kind_unfit, carrier_still_running.
         """
         return self._take("skip", actor, reason, {"alongside": alongside, "failure": failure})
 
-    def reset(self, *, actor: str, reason: str, alongside: bool = False) -> Transition | None:
+    def reset(self, *, actor: str, reason: str, alongside: bool = False) -> bool:
         """Begin anew with a full budget; the history is kept.
 
         blocked, queued, paused, retry_wait, succeeded, failed, stopped, cancelled, skipped, lost -> pending. Already so
@@ -158,7 +156,7 @@ class GeneratedVerbs(ABC):
         """
         return self._take("reset", actor, reason, {"alongside": alongside})
 
-    def force_transition(self, to: TaskStatus | str, *, actor: str, reason: str) -> Transition | None:
+    def force_transition(self, to: TaskStatus | str, *, actor: str, reason: str) -> bool:
         """Override the state by a person's word.
 
         pending, blocked, queued, starting, running, pausing, paused, retry_wait, stopping, succeeded, failed, stopped,
@@ -174,7 +172,7 @@ class GeneratedVerbs(ABC):
         reason: str | None = None,
         owner: str | None = None,
         declared_attempts: int = 1,
-    ) -> Transition | None:
+    ) -> bool:
         """Take over a task whose owner is gone.
 
         pending, blocked, queued, paused, retry_wait, failed, stopped, cancelled, lost -> the same state. Guards:
@@ -182,14 +180,14 @@ class GeneratedVerbs(ABC):
         """
         return self._take("adopt", actor, reason, {"owner": owner, "declared_attempts": declared_attempts})
 
-    def mark_queued(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def mark_queued(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """It is ready and waits for a slot.
 
         pending, blocked, retry_wait -> queued. Guards: dependencies_open.
         """
         return self._take("mark_queued", actor, reason, None)
 
-    def mark_blocked(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def mark_blocked(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """It waits for upstream tasks.
 
         pending -> blocked.
@@ -198,16 +196,14 @@ class GeneratedVerbs(ABC):
 
     def mark_starting(
         self, *, executor: str | None = None, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    ) -> bool:
         """It was granted a slot: an attempt begins.
 
         queued, retry_wait -> starting. Guards: attempts_exhausted.
         """
         return self._take("mark_starting", actor, reason, {"executor": executor})
 
-    def mark_running(
-        self, *, pid: int | None = None, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    def mark_running(self, *, pid: int | None = None, actor: str | None = None, reason: str | None = None) -> bool:
         """Its carrier is confirmed.
 
         starting, paused -> running; pausing -> running or as it was; stopping -> the same state. Guards:
@@ -215,7 +211,7 @@ class GeneratedVerbs(ABC):
         """
         return self._take("mark_running", actor, reason, {"pid": pid})
 
-    def mark_paused(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def mark_paused(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """Its body is parked, or it is held back.
 
         queued, pausing, retry_wait -> paused. Guards: timed_out, abort_left.
@@ -229,16 +225,14 @@ class GeneratedVerbs(ABC):
         not_before: datetime | None = None,
         actor: str | None = None,
         reason: str | None = None,
-    ) -> Transition | None:
+    ) -> bool:
         """The attempt failed; the next waits for its backoff.
 
         starting, running -> retry_wait. Guards: kind_unfit, attempts_exhausted.
         """
         return self._take("mark_retry_wait", actor, reason, {"failure": failure, "not_before": not_before})
 
-    def mark_succeeded(
-        self, *, outcome: Any = None, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    def mark_succeeded(self, *, outcome: Any = None, actor: str | None = None, reason: str | None = None) -> bool:
         """It returned a valid value.
 
         running, stopping -> succeeded. Guards: timed_out.
@@ -247,7 +241,7 @@ class GeneratedVerbs(ABC):
 
     def mark_failed(
         self, *, failure: Failure | None = None, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    ) -> bool:
         """It failed for good.
 
         queued, starting, running, pausing, paused, retry_wait, stopping -> failed. Guards: kind_unfit,
@@ -257,7 +251,7 @@ class GeneratedVerbs(ABC):
 
     def mark_stopped(
         self, *, failure: Failure | None = None, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    ) -> bool:
         """It ended because a person asked.
 
         pending, blocked, queued, paused, retry_wait, stopping -> stopped. Guards: kind_unfit, paused_in_place,
@@ -267,7 +261,7 @@ class GeneratedVerbs(ABC):
 
     def mark_cancelled(
         self, *, failure: Failure | None = None, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    ) -> bool:
         """It was called off, or called itself off.
 
         pending, blocked, queued, starting, running, pausing, paused, retry_wait, stopping -> cancelled. Guards:
@@ -277,7 +271,7 @@ class GeneratedVerbs(ABC):
 
     def mark_skipped(
         self, *, failure: Failure | None = None, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    ) -> bool:
         """It is not needed.
 
         pending, blocked, queued -> skipped. Guards: kind_unfit.
@@ -286,14 +280,14 @@ class GeneratedVerbs(ABC):
 
     def mark_lost(
         self, *, failure: Failure | None = None, gone: bool = False, actor: str | None = None, reason: str | None = None
-    ) -> Transition | None:
+    ) -> bool:
         """Nobody can know what came of it.
 
         starting, running, pausing, paused, stopping -> lost. Guards: kind_unfit, not_paused_in_place.
         """
         return self._take("mark_lost", actor, reason, {"failure": failure, "gone": gone})
 
-    def request_stop(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def request_stop(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """The body is asked to end.
 
         pending, blocked, queued, retry_wait -> stopped; starting, running, pausing -> stopping; paused -> stopping or
@@ -301,7 +295,7 @@ class GeneratedVerbs(ABC):
         """
         return self._take("request_stop", actor, reason, None)
 
-    def request_cancel(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def request_cancel(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """The body is asked to end, as called off.
 
         pending, blocked, queued, retry_wait -> cancelled; starting, paused -> stopping or cancelled; running, pausing
@@ -309,14 +303,14 @@ class GeneratedVerbs(ABC):
         """
         return self._take("request_cancel", actor, reason, None)
 
-    def request_pause(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def request_pause(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """The body is asked to park.
 
         queued, retry_wait -> paused; starting, running -> pausing. Guards: cannot_pause, timed_out.
         """
         return self._take("request_pause", actor, reason, None)
 
-    def abort_pause(self, *, actor: str | None = None, reason: str | None = None) -> Transition | None:
+    def abort_pause(self, *, actor: str | None = None, reason: str | None = None) -> bool:
         """A pause under way is taken back.
 
         pausing -> running or as it was.

@@ -24,14 +24,13 @@ BLANK_WATCH: Row = Watch()._asdict()
 
 
 class RowFacts:
-    """The facts of a row, read one by one; `carrier` may be overruled by what a call testifies."""
+    """The facts of a row, read one by one."""
 
-    __slots__ = ("_row", "_watch", "says")
+    __slots__ = ("_row", "_watch")
 
     def __init__(self, row: Row, watch: Row) -> None:
         self._row = row
         self._watch = watch
-        self.says: CarrierView | None = None
 
     def __getattr__(self, name: str) -> Any:
         return self._watch[name]
@@ -72,7 +71,7 @@ class RowFacts:
     @property
     def carrier(self) -> CarrierView:
         carrier: CarrierView = self._watch["carrier"]
-        return carrier if self.says is None else self.says
+        return carrier
 
     @property
     def verdict(self) -> Deadline:

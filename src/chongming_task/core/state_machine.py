@@ -14,16 +14,17 @@ from typing import Any, cast
 from chongming_spec.contracts import ENABLED
 from chongming_spec.decide import SPEC, Decision, Refusal, decide
 from chongming_spec.errors import ConfigurationError, InternalError, InvalidTransition
-from chongming_spec.facts import Ask, Deadline, Facts
+from chongming_spec.facts import Ask, CarrierView, Facts
 from chongming_spec.failures import FAILURE_REQUIRED
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TERMINAL, TaskStatus, occupies
 from chongming_spec.step import Plan, apply_plan, disposition_of, filled, kind_of, seen_carrier, trigger_of
-from chongming_spec.texts import check_id, check_text, is_blank
+from chongming_spec.texts import check_id, check_text
 from chongming_task.clock import utcnow
-from chongming_task.core._cells import ASKS, CELLS, PLAIN_ASKS, SAYS, plan_for
+from chongming_task.core._cells import CELLS, SAYS, plan_for
 from chongming_task.core._generated_verbs import GeneratedVerbs
 from chongming_task.core._row import BLANK_ROW, BLANK_WATCH, Row, RowFacts
+from chongming_task.core.asking import ask_of, reachable, refusal_error
 from chongming_task.core.names import near, status_named
 from chongming_task.core.permission import Permission
 
@@ -153,7 +154,7 @@ class StateMachine(GeneratedVerbs):
         wanted = status_named(target)
         edge = SPEC.edge_of[self.status].get(wanted)
         if edge is None:
-            return Permission(False, f"no edge leads from {self.status} to {wanted}; {_reachable(self.status)}")
+            return Permission(False, f"no edge leads from {self.status} to {wanted}; {reachable(self.status)}")
         if edge.guard is not None and not edge.guard.holds(self.facts, Ask("")):
             return Permission(False, f"{edge.guard.name}: {edge.guard.sentence}")
         return Permission(True)
@@ -189,8 +190,8 @@ class StateMachine(GeneratedVerbs):
         self._row.update(columns)
         self._snapshot = None
 
-    def apply(self, verb: str, **request: Any) -> Transition | None:
-        """Use any verb by name, with its parameters; returns the last record, or None when it was already so.
+    def apply(self, verb: str, **request: Any) -> bool:
+        """Use any verb by name, with its parameters; True if it changed the task, False if it was already so.
 
         Raises ConfigurationError for an unknown verb or parameter, and whatever the verb's guards raise.
         """
@@ -203,13 +204,8 @@ class StateMachine(GeneratedVerbs):
                 raise ConfigurationError(f"{verb} takes no {name!r}; it takes {', '.join(sorted(known)) or 'nothing'}")
         return self._take(verb, request.pop("actor", None), request.pop("reason", None), request or None)
 
-    def _take(
-        self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None
-    ) -> Transition | None:
-        decision = self.step(verb, actor, reason, values)
-        if not decision.path:
-            return None
-        return self.transitions_since(len(self._records) - 1)[0]
+    def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> bool:
+        return bool(self.step(verb, actor, reason, values).path)
 
     def step(
         self,
@@ -227,26 +223,40 @@ class StateMachine(GeneratedVerbs):
             check_text("actor", actor)
         if reason is not None:
             check_text("reason", reason)
-        facts = self._facts
-        status = facts.status
-        ask = _ask(verb, actor, reason, values) if values or ASKS[verb] else PLAIN_ASKS[verb]
-        facts.says = SAYS[verb].get(status)
-        cell = CELLS[verb].get(status)
-        if cell is not None and all(guard.holds(cast(Facts, facts), ask) for guard in cell.guards):
-            decision, plan = cell.decision, cell.plan
-        else:
-            decision, plan = self._decide(ask)
+        given = values or _NOTHING
+        ask = ask_of(verb, actor, reason, given)
+        decision, plan = self._heard(ask, SAYS[verb]) if verb in SAYS else self._answer(ask)
         if ENABLED:
             self._second_opinion(ask, decision)
-        self._change(decision, plan, ask, actor or self._owner, reason, trigger, values or _NOTHING)
-        facts.says = None
+        if trigger is None:
+            trigger = trigger_of(decision, ask)
+        self._change(decision, plan, ask, (trigger, actor or self._owner, reason), given)
         return decision
 
-    def _decide(self, ask: Ask) -> tuple[Decision, Plan]:
-        facts = self.facts
-        answer = SPEC.decide(facts, ask)
+    def _heard(self, ask: Ask, says: Mapping[TaskStatus, CarrierView]) -> tuple[Decision, Plan]:
+        """The answer to a call that testifies of the carrier; if it is heard, what it says is how the carrier is."""
+        carrier = self._watch["carrier"]
+        self._watch["carrier"] = says.get(self._row["status"], carrier)
+        try:
+            answer = self._answer(ask)
+        except InvalidTransition:
+            self._watch["carrier"] = carrier
+            raise
+        if answer[0].rule is None:
+            self._watch["carrier"] = carrier
+        return answer
+
+    def _answer(self, ask: Ask) -> tuple[Decision, Plan]:
+        cell = CELLS[ask.verb].get(self._row["status"])
+        if cell is not None:
+            facts = cast(Facts, self._facts)
+            for guard in cell.guards:
+                if not guard.holds(facts, ask):
+                    break
+            else:
+                return cell.decision, cell.plan
+        answer = SPEC.decide(self.facts, ask)
         if isinstance(answer, Refusal):
-            self._facts.says = None
             raise refusal_error(answer, self._row["task_id"])
         return answer, plan_for(answer)
 
@@ -256,22 +266,17 @@ class StateMachine(GeneratedVerbs):
             raise InternalError(f"the plan and the decision differ for {ask.verb} in {decision.source}")
 
     def _change(
-        self,
-        decision: Decision,
-        plan: Plan,
-        ask: Ask,
-        actor: str,
-        reason: str | None,
-        trigger: str | None,
-        given: Mapping[str, Any],
+        self, decision: Decision, plan: Plan, ask: Ask, by: tuple[str, str, str | None], given: Mapping[str, Any]
     ) -> None:
+        """Apply a decision. `by` is its trigger, its actor and its reason."""
         row = self._row
-        facts = self._facts
-        before = (facts.in_place, facts.requested, seen_carrier(cast(Facts, facts), ask))
-        kind = kind_of(cast(Facts, facts), ask, decision) if plan.fails else None
+        facts = cast(Facts, self._facts)
+        in_place, requested = row["paused_in_place"], row["requested_action"]
+        carrier = facts.carrier if ask.ending is None else seen_carrier(facts, ask)
+        kind = None
         if plan.fails or plan.holds:
-            given = filled(plan, given, kind, actor, reason)
-        occupied = plan.may_close and occupies(decision.source, before[0])
+            kind = kind_of(facts, ask, decision) if plan.fails else None
+            given = filled(plan, given, kind, by[1], by[2])
         now = self._now()
         if now < row["updated_at"]:
             now = row["updated_at"]
@@ -279,62 +284,31 @@ class StateMachine(GeneratedVerbs):
         self._snapshot = None
         if not decision.path:
             return
-        self._record(decision, ask, actor, reason, trigger, now, kind, before)
+        self._record(decision, (*by, now), (in_place, requested, kind, carrier))
+        status = row["status"]
         if plan.opens:
             self._attempts.append([row["attempt"], row["generation"], row["epoch"], now, None, None, None, None])
-        elif occupied and not occupies(row["status"], row["paused_in_place"]):
+        elif plan.may_close and occupies(decision.source, in_place) and not occupies(status, row["paused_in_place"]):
             self._attempts[-1][4:7] = now, disposition_of(decision), row["failure"]
-        if (row["status"] in TERMINAL) is (row["ended_at"] is None) or (
-            row["status"] in FAILURE_REQUIRED and row["failure"] is None
-        ):
-            raise InternalError(f"{row['task_id']} would be {row['status']} without its end or its failure")
+        if (status in TERMINAL) is (row["ended_at"] is None) or (status in FAILURE_REQUIRED and row["failure"] is None):
+            raise InternalError(f"{row['task_id']} would be {status} without its end or its failure")
 
-    def _record(
-        self,
-        decision: Decision,
-        ask: Ask,
-        actor: str,
-        reason: str | None,
-        trigger: str | None,
-        now: datetime,
-        kind: Any,
-        before: tuple[Any, ...],
-    ) -> None:
+    def _record(self, decision: Decision, by: tuple[Any, ...], evidence: tuple[Any, ...]) -> None:
         """Keep the records as plain tuples; they become `Transition` objects when somebody reads them."""
         row = self._row
+        source, version, path = decision.source, row["status_version"] + 1, decision.path
+        counts = (row["attempt"], row["max_attempts"], row["epoch"], row["generation"])
         rule = decision.rule
-        trigger = trigger or trigger_of(decision, ask)
-        source = decision.source
-        version = row["status_version"]
-        last = len(decision.path)
-        for hop, target in enumerate(decision.path, start=1):
-            version += 1
-            at_end = hop == last
-            first_trigger = rule.via_trigger if rule is not None and rule.via_trigger else trigger
-            self._records.append(
-                (
-                    row["task_id"],
-                    version,
-                    source,
-                    target,
-                    trigger if at_end else first_trigger,
-                    actor,
-                    reason if at_end or rule is None else rule.via_reason,
-                    now,
-                    row["attempt"],
-                    row["max_attempts"],
-                    row["epoch"],
-                    row["generation"],
-                    before[0],
-                    before[1],
-                    kind if at_end else None,
-                    before[2],
-                )
-            )
-            source = target
-        row["status"] = source
+        if len(path) > 1 and rule is not None:
+            first = (rule.via_trigger or by[0], by[1], rule.via_reason, by[3])
+            seen = (*evidence[:2], None, evidence[3])
+            self._records.append((row["task_id"], version, source, path[0], *first, *counts, *seen))
+            source, version = path[0], version + 1
+        target = path[-1]
+        self._records.append((row["task_id"], version, source, target, *by, *counts, *evidence))
+        row["status"] = target
         row["status_version"] = version
-        row["updated_at"] = now
+        row["updated_at"] = by[3]
 
     def note_late_result(self, attempt: int, note: str) -> None:
         """Keep what a carrier reported after its attempt was closed; `attempt` counts the records from 0 (D5, D11)."""
@@ -356,55 +330,6 @@ def _created(row: Row, actor: str, reason: str | None) -> tuple[Any, ...]:
         row["epoch"],
         row["generation"],
     )
-
-
-def _ask(verb: str, actor: str | None, reason: str | None, values: Mapping[str, Any] | None) -> Ask:
-    given = values or _NOTHING
-    failure = given.get("failure")
-    target = given.get("to")
-    return Ask(
-        verb,
-        has_actor=not is_blank(actor),
-        has_reason=not is_blank(reason),
-        force=bool(given.get("force", False)),
-        alongside=bool(given.get("alongside", False)),
-        gone=bool(given.get("gone", False)),
-        retries=bool(given.get("retries", False)),
-        kind=None if failure is None else failure.kind,
-        target=None if target is None else status_named(target),
-        ending=given.get("ending"),
-        deadline=given.get("deadline", Deadline.NONE),
-    )
-
-
-def refusal_error(refusal: Refusal, task_id: str) -> InvalidTransition:
-    """The error of a refusal, with `.guard`, `.sentence` and `.allowed` (D13)."""
-    guard = refusal.guard
-    verb = SPEC.verb_of[refusal.verb]
-    targets = sorted({str(rule.target) for rule in verb.rules if rule.target is not None}) or ["any terminal state"]
-    requested = targets[0] if len(targets) == 1 else refusal.verb
-    if guard is None:
-        message = (
-            f"illegal transition: {refusal.source} -> {requested}; trigger {verb.trigger!r}; "
-            f"{_reachable(refusal.source)}"
-        )
-    else:
-        message = f"{refusal.verb} refused while {refusal.source}: {guard.name}. Needed: {guard.sentence}"
-    return (InvalidTransition if guard is None else guard.error)(
-        message,
-        current=refusal.source,
-        requested=requested,
-        allowed=refusal.allowed,
-        guard=None if guard is None else guard.name,
-        sentence="" if guard is None else guard.sentence,
-        trigger=verb.trigger,
-        task_id=task_id,
-    )
-
-
-def _reachable(status: TaskStatus) -> str:
-    allowed = SPEC.allowed(status)
-    return f"allowed now: {', '.join(allowed) if allowed else 'none (terminal state)'}"
 
 
 def _tags(tags: Iterable[str]) -> frozenset[str]:
