@@ -40,9 +40,7 @@ _HEAD = '''class GeneratedVerbs(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def _take(
-        self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None
-    ) -> bool:
+    def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> bool:
         """Use a verb: True if it changed the task, False if it was already so."""
 
     @abstractmethod

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
+from chongming_spec.checked import decide
 from chongming_spec.contracts import ENABLED
-from chongming_spec.decide import SPEC, Decision, Refusal, decide
+from chongming_spec.decide import SPEC, Decision, Refusal
 from chongming_spec.errors import ConfigurationError, InternalError, InvalidTransition
 from chongming_spec.facts import Ask, CarrierView, Facts
 from chongming_spec.failures import FAILURE_REQUIRED
