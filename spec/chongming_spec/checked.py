@@ -1,7 +1,7 @@
 """The decision under contract: a second opinion that is asked where contracts are on (D39).
 
-Before: the facts can be a task at all. After: so can those that follow, and every guard's postcondition holds, which is said
-without looking at the tables.
+Before: the facts can be a task at all. After: so can those that follow, and every guard's postcondition holds, which
+is said without looking at the tables.
 """
 
 from __future__ import annotations

@@ -36,8 +36,9 @@ class Recorder(GeneratedVerbs):
     def __init__(self) -> None:
         self.taken: list[tuple[Any, ...]] = []
 
-    def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> None:
+    def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> bool:
         self.taken.append((verb, actor, reason, values))
+        return True
 
     def _permission(self, verb: str) -> Permission:
         return Permission(False, verb)
