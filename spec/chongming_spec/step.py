@@ -62,11 +62,16 @@ class Plan(NamedTuple):
     stamped: tuple[str, ...]
     stamped_if_none: tuple[str, ...]
     given: tuple[str, ...]
+    counted: tuple[str, ...]
     computed: tuple[Change, ...]
     fails: bool
     holds: bool
     opens: bool
     may_close: bool
+    trigger: str
+
+
+_COMPUTED = frozenset({Op.RAISE_BUDGET, Op.DECLARED_BUDGET, Op.ADOPTED_BUDGET, Op.NEXT_EPOCH, Op.VERDICT})
 
 
 @cache
@@ -94,19 +99,19 @@ def plan_of(decision: Decision) -> Plan:
         stamped=tuple(c.column for c in changes if c.op is Op.NOW),
         stamped_if_none=tuple(c.column for c in changes if c.op is Op.NOW_IF_NONE),
         given=tuple(c.column for c in changes if c.op is Op.GIVEN),
-        computed=tuple(c for c in changes if c.op not in (Op.SET, Op.NOW, Op.NOW_IF_NONE, Op.GIVEN)),
+        counted=tuple(c.column for c in changes if c.op is Op.ADD_ONE),
+        computed=tuple(c for c in changes if c.op in _COMPUTED),
         fails=FAIL in effects or OVERRIDE in effects,
         holds=any(change.column == "held_by" and change.op is Op.GIVEN for change in changes),
         opens=OPEN in effects,
         may_close=decision.changed and decision.source in OCCUPYING | {TaskStatus.PAUSED},
+        trigger=decision.verb.trigger if rule is None or rule.trigger is None else rule.trigger,
     )
 
 
 def computed_value(change: Change, row: Mapping[str, Any], ask: Ask, given: Mapping[str, Any]) -> Any:
     """The value of a change that depends on the row or the request."""
     match change.op:
-        case Op.ADD_ONE:
-            return row[change.column] + 1
         case Op.RAISE_BUDGET:
             return max(row["max_attempts"], row["attempt"] + 1) if ask.force else row["max_attempts"]
         case Op.DECLARED_BUDGET:
@@ -257,6 +262,8 @@ def apply_plan(
             row[column] = now
     for column in plan.given:
         row[column] = given.get(column)
+    for column in plan.counted:
+        row[column] += 1
     for column, value in computed:
         (watched if column in WATCHED else row)[column] = value
 

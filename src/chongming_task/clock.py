@@ -18,6 +18,7 @@ import time
 import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple, Protocol
 
 __all__ = ["Clock", "Moment", "SystemClock", "Timer", "TimerHeap", "system_clock", "utcnow"]
@@ -59,9 +60,8 @@ class Clock(Protocol):
         ...
 
 
-def utcnow() -> datetime:
-    """The wall clock, as aware UTC."""
-    return datetime.now(UTC)
+utcnow: Callable[[], datetime] = partial(datetime.now, UTC)
+"""The wall clock, as aware UTC."""
 
 
 class HeapTimer:

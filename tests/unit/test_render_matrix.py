@@ -8,7 +8,7 @@ from chongming_spec import guards as g
 from chongming_spec.algebra import Caller, Rule
 from chongming_spec.decide import SPEC
 from chongming_spec.facts import Deadline
-from chongming_spec.render.matrix import Cell, cell, changed_by
+from chongming_spec.render.matrix import Cell, cells, changed_by
 from chongming_spec.render.verb_pages import cell_text, refused_everywhere
 from chongming_spec.states import TERMINAL, TaskStatus
 from tests.unit.gen_toy import IDLE, LIGHT, LIT, TOY
@@ -18,32 +18,32 @@ _S = TaskStatus
 
 def test_a_cell_of_the_toy_has_target_and_guard() -> None:
     """The one verb leads along the one edge, whose guard can refuse it; elsewhere it is unknown."""
-    assert cell(TOY, "light", IDLE) == Cell(targets=(LIT,), refused=("attempts_exhausted",))
-    assert cell(TOY, "light", LIT) == Cell(already=True)
-    assert cell(TOY, "light", _S.LOST).unknown
+    assert cells(TOY)["light"][IDLE] == Cell(targets=(LIT,), refused=("attempts_exhausted",))
+    assert cells(TOY)["light"][LIT] == Cell(already=True)
+    assert cells(TOY)["light"][_S.LOST].unknown
 
 
 def test_a_rule_without_its_edge_is_refused_without_a_guard() -> None:
     """A move that the tables do not hold has no guard to name, and leads nowhere."""
     torn = attrs.evolve(TOY, edges=())
-    assert cell(torn, "light", IDLE) == Cell(refused=("",))
-    assert cell_text(cell(torn, "light", IDLE), IDLE) == "✗ no such edge"
+    assert cells(torn)["light"][IDLE] == Cell(refused=("",))
+    assert cell_text(cells(torn)["light"][IDLE], IDLE) == "✗ no such edge"
 
 
 def test_guards_that_only_choose_are_not_shown_as_refusing() -> None:
     """D3: resume of a paused task goes one way or the other, and neither condition ever refuses."""
-    assert cell(SPEC, "resume", _S.PAUSED) == Cell(targets=(_S.QUEUED, _S.RUNNING))
+    assert cells(SPEC)["resume"][_S.PAUSED] == Cell(targets=(_S.QUEUED, _S.RUNNING))
 
 
 def test_refusals_stand_in_the_order_in_which_they_are_met() -> None:
     """D2: a retry is refused for a living carrier first, then for open dependencies, then for the budget."""
-    found = cell(SPEC, "retry", _S.FAILED)
+    found = cells(SPEC)["retry"][_S.FAILED]
     assert found.refused == ("carrier_still_running", "dependencies_open", "attempts_exhausted")
 
 
 def test_an_override_goes_where_it_is_asked_to() -> None:
     """D2: force_transition reaches the terminal states and no other."""
-    found = cell(SPEC, "force_transition", _S.RUNNING)
+    found = cells(SPEC)["force_transition"][_S.RUNNING]
     assert found.as_asked
     assert set(found.targets) == TERMINAL
     assert "target_not_terminal" in found.refused
@@ -51,17 +51,17 @@ def test_an_override_goes_where_it_is_asked_to() -> None:
 
 def test_what_a_call_testifies_counts() -> None:
     """D8: whoever marks a task running says that its carrier is live, so no confirmation is missing."""
-    assert cell(SPEC, "mark_running", _S.STARTING) == Cell(targets=(_S.RUNNING,))
+    assert cells(SPEC)["mark_running"][_S.STARTING] == Cell(targets=(_S.RUNNING,))
 
 
 def test_a_timeout_brings_its_own_failure() -> None:
     """D1: a start timeout may fail a queued task; no other kind is reported together with it."""
-    assert cell(SPEC, "expire", _S.QUEUED) == Cell(targets=(_S.FAILED,), refused=("not_start",))
+    assert cells(SPEC)["expire"][_S.QUEUED] == Cell(targets=(_S.FAILED,), refused=("not_start",))
 
 
 def test_a_verdict_changes_no_status() -> None:
     """D14: a timeout that passes while it runs is noted, and the status stays."""
-    found = cell(SPEC, "expire", _S.RUNNING)
+    found = cells(SPEC)["expire"][_S.RUNNING]
     assert found.stays
     assert not found.changes
 
@@ -70,7 +70,7 @@ def test_only_the_world_reports_endings_and_deadlines() -> None:
     """A verb of the world that is no report is asked without an ending or a deadline."""
     verb = attrs.evolve(LIGHT, name="dim", caller=Caller.WORLD, rules=(Rule(IDLE, LIT, when=(g.START_OUT,)),))
     spec = attrs.evolve(TOY, verbs=(verb,))
-    assert cell(spec, "dim", IDLE) == Cell(refused=("not_start",))
+    assert cells(spec)["dim"][IDLE] == Cell(refused=("not_start",))
     assert Deadline.NONE in Deadline
 
 

@@ -169,3 +169,16 @@ def test_errors_form_a_tree() -> None:
     assert "\n- **TaskCancelled**: " in text
     assert "| `UnknownTask` | `LookupError` | `message` |" in text
     assert "| `TaskCancelled` | `BaseException` | `reason` |" in text
+
+
+def test_a_state_names_where_a_task_comes_from() -> None:
+    """The second table of states.md has the edges both ways: in, then out."""
+    row = next(line for line in states_page(TOY, TOY_STATES).splitlines() if line.startswith("| `starting` | `queued`"))
+    assert row == "| `starting` | `queued` | – | – |"
+
+
+def test_a_guard_names_the_verbs_that_demand_it_and_those_that_choose_by_it() -> None:
+    """D2: retry demands that no upstream is open, start only chooses by it."""
+    row = next(line for line in PAGES["guards.md"].splitlines() if line.startswith("| `dependencies_open`"))
+    assert "[retry](verbs.md#retry) (demanded)" in row
+    assert "[start](verbs.md#start)," in row

@@ -22,7 +22,7 @@ from chongming_spec.states import TERMINAL, TaskStatus, occupies
 from chongming_spec.step import Plan, apply_plan, disposition_of, filled, kind_of, seen_carrier, trigger_of
 from chongming_spec.texts import check_id, check_text
 from chongming_task.clock import utcnow
-from chongming_task.core._cells import CELLS, SAYS, plan_for
+from chongming_task.core._cells import CELLS, PLAIN_ASKS, SAYS, plan_for
 from chongming_task.core._generated_verbs import GeneratedVerbs
 from chongming_task.core._row import BLANK_ROW, BLANK_WATCH, Row, RowFacts
 from chongming_task.core.asking import ask_of, reachable, refusal_error
@@ -30,6 +30,7 @@ from chongming_task.core.names import near, status_named
 from chongming_task.core.permission import Permission
 
 _NOTHING: Mapping[str, Any] = {}
+_NO_TAGS: frozenset[str] = frozenset()
 _OWN_COLUMNS = frozenset(
     {"priority", "bucket", "bucket_key", "pipeline_run_id", "task", "epoch", "declared_attempts", "executor"}
 )
@@ -73,8 +74,7 @@ class StateMachine(GeneratedVerbs):
         at = now()
         if at.tzinfo is None:
             raise ConfigurationError("now must return aware datetimes; use datetime.now(timezone.utc)")
-        unknown = columns.keys() - _OWN_COLUMNS
-        if unknown:
+        if columns and (unknown := columns.keys() - _OWN_COLUMNS):
             raise ConfigurationError(
                 f"create takes no {', '.join(sorted(unknown))}; use {', '.join(sorted(_OWN_COLUMNS))}"
             )
@@ -230,7 +230,7 @@ class StateMachine(GeneratedVerbs):
         if ENABLED:
             self._second_opinion(ask, decision)
         if trigger is None:
-            trigger = trigger_of(decision, ask)
+            trigger = plan.trigger if ask is PLAIN_ASKS[verb] else trigger_of(decision, ask)
         self._change(decision, plan, ask, (trigger, actor or self._owner, reason), given)
         return decision
 
@@ -298,14 +298,13 @@ class StateMachine(GeneratedVerbs):
         """Keep the records as plain tuples; they become `Transition` objects when somebody reads them."""
         row = self._row
         source, version, path = decision.source, row["status_version"] + 1, decision.path
+        target, rule = path[-1], decision.rule
         counts = (row["attempt"], row["max_attempts"], row["epoch"], row["generation"])
-        rule = decision.rule
         if len(path) > 1 and rule is not None:
             first = (rule.via_trigger or by[0], by[1], rule.via_reason, by[3])
             seen = (*evidence[:2], None, evidence[3])
             self._records.append((row["task_id"], version, source, path[0], *first, *counts, *seen))
             source, version = path[0], version + 1
-        target = path[-1]
         self._records.append((row["task_id"], version, source, target, *by, *counts, *evidence))
         row["status"] = target
         row["status_version"] = version
@@ -336,4 +335,4 @@ def _created(row: Row, actor: str, reason: str | None) -> tuple[Any, ...]:
 def _tags(tags: Iterable[str]) -> frozenset[str]:
     if isinstance(tags, str):
         raise ConfigurationError(f"tags must be a collection of str, not one str; use {{{tags!r}}}")
-    return frozenset(check_text("every tag", tag) for tag in tags)
+    return frozenset(check_text("every tag", tag) for tag in tags) if tags else _NO_TAGS
