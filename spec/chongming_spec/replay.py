@@ -5,7 +5,7 @@ guard holds on that evidence, or an out-of-band move of the verb that its trigge
 set off the move it stands beside. Counters, times and names must agree from record to record.
 
 Two things need care. A record shows the counters *after* its step, so the budget is judged with the attempt before it.
-And the second of two records in one commit shows the evidence of the first: both were decided at once.
+And two records of one commit show the same evidence: both were decided at once.
 
 A finding is stated, never raised. What records cannot show (a verdict, a lease, the upstream tasks) is not judged.
 """
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from chongming_spec.algebra import Rule, Verb
 from chongming_spec.decide import SPEC, Lifecycle
 from chongming_spec.endings import ENDINGS
-from chongming_spec.facts import CARRIERS_IN, REQUESTS_IN, Ask, CarrierView, Facts
+from chongming_spec.facts import Ask, CarrierView, Facts
 from chongming_spec.failures import failure_fits
 from chongming_spec.snapshot import Transition
 from chongming_spec.states import TaskStatus
@@ -118,15 +118,10 @@ def _row_of(record: Transition, spec: Lifecycle) -> Row | None:
         return None
     verbs = _verbs_of(record.trigger, spec)
     for row in spec.out_of_band:
-        targets = frozenset({source}) if row.targets is None else row.targets
-        if row.verb in verbs and source in row.sources and target in targets and not _is_adopted_away(row, record):
+        leads_there = target is source if row.targets is None else target is not source and target in row.targets
+        if row.verb in verbs and source in row.sources and leads_there:
             return row
     return spec.edge_of[source].get(target)
-
-
-def _is_adopted_away(row: OutOfBand, record: Transition) -> bool:
-    """Whether a move to the same state is meant by a row that leads to another one."""
-    return row.targets is not None and record.to_status is record.from_status
 
 
 def _verbs_of(trigger: str, spec: Lifecycle) -> frozenset[str]:
@@ -143,9 +138,8 @@ def _moves_by_trigger(spec: Lifecycle) -> Mapping[str, frozenset[Move]]:
             if rule.target is None or rule.out_of_band:
                 continue
             hop = rule.source
-            if rule.via is not None:
-                for trigger in (rule.via_trigger,) if rule.via_trigger else _triggers(verb, rule):
-                    moves.setdefault(trigger, set()).add((rule.source, rule.via))
+            if rule.via is not None and rule.via_trigger is not None:
+                moves.setdefault(rule.via_trigger, set()).add((rule.source, rule.via))
                 hop = rule.via
             for trigger in _triggers(verb, rule):
                 moves.setdefault(trigger, set()).add((hop, rule.target))
@@ -216,20 +210,78 @@ def _evidence(step: _Step) -> tuple[Facts, Ask]:
 
 
 def _witness(step: _Step) -> Iterator[str]:
-    """The evidence itself agrees with the state it was seen in; the second record of a commit shows the first's."""
+    """Whether a body was parked is said twice: by how the task came to be paused, and by what the guards then saw."""
     record = step.record
-    source = record.from_status
-    if source is TaskStatus.PAUSED and record.paused_in_place is not step.in_place:
-        yield f"paused_in_place is {record.paused_in_place}, but the body was {'' if step.in_place else 'not '}parked"
-    if source is None or _same_commit(step):
-        return
-    if record.requested_action not in REQUESTS_IN[source]:
-        yield f"requested_action is {record.requested_action} while {source}"
-    seen = CARRIERS_IN[source] if record.carrier is not CarrierView.LIVE else (CarrierView.LIVE,)
-    if record.carrier not in seen:
-        yield f"the carrier is {record.carrier} while {source}"
+    if record.from_status is TaskStatus.PAUSED and record.paused_in_place is not step.in_place:
+        yield f"paused_in_place is {record.paused_in_place}, but it was paused with its carrier {step.before.carrier}"
 
 
-def _same_commit(step: _Step) -> bool:
+def _attempts(step: _Step) -> Iterator[str]:
     before, record = step.before, step.record
-    return before.at == record.at and before.requested_action == record.requested_action
+    out_of_band = isinstance(step.row, OutOfBand)
+    resets = record.to_status is TaskStatus.PENDING
+    if record.to_status is TaskStatus.STARTING:
+        wanted = before.attempt + 1
+    else:
+        wanted = 0 if resets else before.attempt
+    if record.attempt != wanted:
+        yield f"attempt {record.attempt} follows {before.attempt}; only a start counts, only a reset clears (D5)"
+    if record.max_attempts != before.max_attempts and not out_of_band:
+        yield f"the budget changes from {before.max_attempts} to {record.max_attempts} along an edge"
+    if record.attempt > record.max_attempts:
+        yield f"attempt {record.attempt} of {record.max_attempts}"
+    if record.generation != before.generation + resets:
+        yield f"generation {record.generation} follows {before.generation}; only a reset begins one (D12)"
+
+
+def _epoch(step: _Step) -> Iterator[str]:
+    before, after = step.before.epoch, step.record.epoch
+    if isinstance(step.row, OutOfBand):
+        if after <= before:
+            yield f"epoch {after} follows {before}; a move out of band begins a new one (D2)"
+    elif after != before:
+        yield f"epoch {after} follows {before}; only a move out of band begins a new one (D2)"
+
+
+def _times(step: _Step) -> Iterator[str]:
+    before, after = step.before.at, step.record.at
+    if after.tzinfo is None:
+        yield "its time has no time zone"
+    elif before.tzinfo is not None and after < before:
+        yield f"it is {before - after} earlier than the record before it"
+
+
+def _failure(step: _Step) -> Iterator[str]:
+    record = step.record
+    adopted = record.to_status is record.from_status
+    if not adopted and not failure_fits(record.to_status, record.failure_kind):
+        yield f"a failure of kind {record.failure_kind} cannot stand in {record.to_status} (D18)"
+
+
+def _actor(step: _Step) -> Iterator[str]:
+    if not step.record.actor:
+        yield "nobody is named as its actor"
+
+
+def _reason(step: _Step) -> Iterator[str]:
+    record = step.record
+    overrides = isinstance(step.row, OutOfBand) and step.row.verb in EXPLAINED_VERBS
+    if (overrides or record.to_status in EXPLAINED_STATES) and is_blank(record.reason):
+        yield f"it goes to {record.to_status} by {record.trigger!r} and says no reason (D2)"
+
+
+CHECKS: Mapping[str, Callable[[_Step], Iterator[str]]] = {
+    "versions": _versions,
+    "chain": _chain,
+    "move": _move,
+    "trigger": _trigger,
+    "guard": _guard,
+    "evidence": _witness,
+    "attempts": _attempts,
+    "epoch": _epoch,
+    "times": _times,
+    "failure": _failure,
+    "actor": _actor,
+    "reason": _reason,
+}
+"""The checks of one step by name; the first record has checks of its own."""
