@@ -23,6 +23,7 @@ class Op(StrEnum):
     NOW = "now"
     NOW_IF_NONE = "now if none"
     GIVEN = "as given"
+    GIVEN_OR_KEPT = "as given, or kept"
     ADD_ONE = "plus one"
     RAISE_BUDGET = "max(itself, attempt + 1)"
     DECLARED_BUDGET = "the declared budget"
@@ -166,7 +167,7 @@ OVERRIDE = Effect(
 )
 ADOPT = Effect(
     "adopt",
-    (*_op(Op.GIVEN, "owner", "declared_attempts"), *_op(Op.ADOPTED_BUDGET, "max_attempts")),
+    (*_op(Op.GIVEN_OR_KEPT, "owner", "declared_attempts"), *_op(Op.ADOPTED_BUDGET, "max_attempts")),
     "Another owner answers for it, with its own registration's budget (D5, D28).",
 )
 JUDGE = Effect("judge", _op(Op.VERDICT, "verdict"), "A timeout has decided this attempt (D14).")

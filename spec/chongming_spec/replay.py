@@ -13,7 +13,7 @@ A finding is stated, never raised. What records cannot show (a verdict, a lease,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from chongming_spec.algebra import Rule, Verb
@@ -66,13 +66,15 @@ class Replay(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A record, the one before it, the row that allows the move, and whether a parked body was left behind before."""
+    """A record, the one before it, the row that allows the move, whether that one before left a body parked, and which
+    moves each trigger can set off.
+    """
 
     before: Transition
     record: Transition
     row: Row | None
     in_place: bool
-    spec: Lifecycle
+    moves: Mapping[str, frozenset[Move]]
 
 
 def replay(history: Sequence[Transition], spec: Lifecycle = SPEC) -> Replay:
@@ -82,11 +84,12 @@ def replay(history: Sequence[Transition], spec: Lifecycle = SPEC) -> Replay:
     findings = [Finding(history[0].version, check, text) for check, text in _creation(history[0])]
     steps: list[Row] = []
     in_place = False
-    for before, record in zip(history, history[1:], strict=False):
+    moves = _moves_by_trigger(spec)
+    for before, record in pairwise(history):
         row = _row_of(record, spec)
         if row is not None:
             steps.append(row)
-        step = _Step(before, record, row, in_place, spec)
+        step = _Step(before, record, row, in_place, moves)
         for name, check in CHECKS.items():
             findings += [Finding(record.version, name, text) for text in check(step)]
         in_place = record.to_status is TaskStatus.PAUSED and record.carrier is CarrierView.PARKED
@@ -129,7 +132,6 @@ def _verbs_of(trigger: str, spec: Lifecycle) -> frozenset[str]:
     return frozenset(named.union(STANDS_FOR.get(trigger, ())))
 
 
-@cache
 def _moves_by_trigger(spec: Lifecycle) -> Mapping[str, frozenset[Move]]:
     """Which moves along edges each trigger can set off, from the rules of the verbs."""
     moves: dict[str, set[Move]] = {}
@@ -184,7 +186,7 @@ def _trigger(step: _Step) -> Iterator[str]:
         yield f"unknown trigger {record.trigger!r}"
     elif isinstance(step.row, Edge):
         move = (step.row.source, step.row.target)
-        if move not in _moves_by_trigger(step.spec).get(record.trigger, frozenset()):
+        if move not in step.moves.get(record.trigger, frozenset()):
             yield f"{record.trigger!r} cannot take a task from {move[0]} to {move[1]}"
 
 
@@ -219,7 +221,7 @@ def _witness(step: _Step) -> Iterator[str]:
 def _attempts(step: _Step) -> Iterator[str]:
     before, record = step.before, step.record
     out_of_band = isinstance(step.row, OutOfBand)
-    resets = record.to_status is TaskStatus.PENDING
+    resets = record.to_status is TaskStatus.PENDING and record.from_status is not record.to_status
     if record.to_status is TaskStatus.STARTING:
         wanted = before.attempt + 1
     else:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
+from chongming_spec.algebra import Rule
 from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal
 from chongming_spec.effects import FAIL, OPEN, OVERRIDE, WATCHED, Change, Op
 from chongming_spec.endings import ENDING_OF, VERDICT_KINDS, ended_by_body, failure_kind
@@ -54,7 +55,8 @@ class Watch(NamedTuple):
     lease_over: bool = False
 
 
-class Plan(NamedTuple):
+@attrs.frozen
+class Plan:
     """The changes of one rule, folded: what is constant, what is stamped, and what must be computed."""
 
     row: Mapping[str, Any]
@@ -62,6 +64,7 @@ class Plan(NamedTuple):
     stamped: tuple[str, ...]
     stamped_if_none: tuple[str, ...]
     given: tuple[str, ...]
+    given_or_kept: tuple[str, ...]
     counted: tuple[str, ...]
     computed: tuple[Change, ...]
     fails: bool
@@ -71,6 +74,7 @@ class Plan(NamedTuple):
     trigger: str
 
 
+_NOTHING_COMPUTED: list[tuple[str, Any]] = []
 _COMPUTED = frozenset({Op.RAISE_BUDGET, Op.DECLARED_BUDGET, Op.ADOPTED_BUDGET, Op.NEXT_EPOCH, Op.VERDICT})
 
 
@@ -99,14 +103,21 @@ def plan_of(decision: Decision) -> Plan:
         stamped=tuple(c.column for c in changes if c.op is Op.NOW),
         stamped_if_none=tuple(c.column for c in changes if c.op is Op.NOW_IF_NONE),
         given=tuple(c.column for c in changes if c.op is Op.GIVEN),
+        given_or_kept=tuple(c.column for c in changes if c.op is Op.GIVEN_OR_KEPT),
         counted=tuple(c.column for c in changes if c.op is Op.ADD_ONE),
         computed=tuple(c for c in changes if c.op in _COMPUTED),
         fails=FAIL in effects or OVERRIDE in effects,
         holds=any(change.column == "held_by" and change.op is Op.GIVEN for change in changes),
         opens=OPEN in effects,
-        may_close=decision.changed and decision.source in OCCUPYING | {TaskStatus.PAUSED},
+        may_close=rule is not None and _may_close(rule),
         trigger=decision.verb.trigger if rule is None or rule.trigger is None else rule.trigger,
     )
+
+
+def _may_close(rule: Rule) -> bool:
+    """Whether a task that held a carrier may hold none after `rule`; where it is paused, that is for its row to say."""
+    held = rule.source in OCCUPYING or rule.source is TaskStatus.PAUSED
+    return held and (rule.asked_target or (rule.target is not None and rule.target not in OCCUPYING))
 
 
 def computed_value(change: Change, row: Mapping[str, Any], ask: Ask, given: Mapping[str, Any]) -> Any:
@@ -117,7 +128,7 @@ def computed_value(change: Change, row: Mapping[str, Any], ask: Ask, given: Mapp
         case Op.DECLARED_BUDGET:
             return row["declared_attempts"]
         case Op.ADOPTED_BUDGET:
-            return max(given.get("declared_attempts", row["declared_attempts"]), row["attempt"], 1)
+            return max(given.get("declared_attempts") or row["declared_attempts"], row["attempt"], 1)
         case Op.NEXT_EPOCH:
             return given.get("epoch", row["epoch"] + 1)
     return ask.deadline
@@ -251,8 +262,12 @@ def apply_plan(
     plan: Plan, row: dict[str, Any], watched: dict[str, Any], ask: Ask, given: Mapping[str, Any], now: datetime
 ) -> None:
     """Change `row` and `watched` as the plan says; computed values see the row as it was."""
-    computed = [(change.column, computed_value(change, row, ask, given)) for change in plan.computed]
-    row.update(plan.row)
+    if plan.computed:
+        computed = [(change.column, computed_value(change, row, ask, given)) for change in plan.computed]
+    else:
+        computed = _NOTHING_COMPUTED
+    if plan.row:
+        row.update(plan.row)
     if plan.watched:
         watched.update(plan.watched)
     for column in plan.stamped:
@@ -262,6 +277,9 @@ def apply_plan(
             row[column] = now
     for column in plan.given:
         row[column] = given.get(column)
+    for column in plan.given_or_kept:
+        if given.get(column) is not None:
+            row[column] = given[column]
     for column in plan.counted:
         row[column] += 1
     for column, value in computed:

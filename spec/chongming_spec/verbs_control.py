@@ -243,7 +243,7 @@ CONTROL_VERBS: tuple[Verb, ...] = (
             ACTOR,
             REASON,
             Param("owner", "str | None", "None", "The new owner."),
-            Param("declared_attempts", "int", "1", "The budget under which the new owner registered it."),
+            Param("declared_attempts", "int | None", "None", "The budget of its own registration; kept if not given."),
         ),
     ),
 )

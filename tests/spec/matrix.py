@@ -22,6 +22,7 @@ _WORDS = {
     Op.NOW: "now",
     Op.NOW_IF_NONE: "now if none",
     Op.GIVEN: "given",
+    Op.GIVEN_OR_KEPT: "given or kept",
     Op.ADD_ONE: "plus one",
     Op.NEXT_EPOCH: "next",
     Op.RAISE_BUDGET: "raised",

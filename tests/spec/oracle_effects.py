@@ -244,8 +244,8 @@ def stamps(f: Facts, a: Ask, path: Path) -> dict[str, str]:
         "epoch": only(out_of_band, "next"),
         "generation": only(is_anew, "plus one"),
         "overridden": "False" if is_anew else only(a.verb == "force_transition", "True"),
-        "owner": only(a.verb == "adopt", "given"),
-        "declared_attempts": only(a.verb == "adopt", "given"),
+        "owner": only(a.verb == "adopt", "given or kept"),
+        "declared_attempts": only(a.verb == "adopt", "given or kept"),
         "max_attempts": budget(a),
     }
     return {column: word for column, word in words.items() if word is not None}

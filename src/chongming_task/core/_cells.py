@@ -8,7 +8,8 @@ function; it is shown to be the same as `decide` by the exhaustive matrix and by
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+import attrs
 
 from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal
 from chongming_spec.facts import Ask, CarrierView, Facts
@@ -19,12 +20,18 @@ from chongming_spec.step import Plan, plan_of
 _TEXTS = frozenset({"has_actor", "has_reason"})
 
 
-class Cell(NamedTuple):
-    """One verb in one state: the decision if all guards hold, and its folded changes."""
+@attrs.frozen
+class Cell:
+    """One verb in one state: what the call says of the carrier, and the decision with its changes if all guards hold."""
 
     guards: tuple[Guard, ...]
-    decision: Decision
-    plan: Plan
+    says: CarrierView | None
+    answer: tuple[Decision, Plan]
+
+    @property
+    def decision(self) -> Decision:
+        """The decision without its changes."""
+        return self.answer[0]
 
 
 def _cell(spec: Lifecycle, verb: str, status: TaskStatus) -> Cell | None:
@@ -39,7 +46,8 @@ def _cell(spec: Lifecycle, verb: str, status: TaskStatus) -> Cell | None:
         return None
     on_edge = (edge.guard,) if edge is not None and edge.guard is not None else ()
     decision = Decision(row, status, rule, path)
-    return Cell((*row.guards, *rule.when, *on_edge), decision, plan_of(decision))
+    says = row.testifies if status in OCCUPYING else None
+    return Cell((*row.guards, *rule.when, *on_edge), says, (decision, plan_of(decision)))
 
 
 def cells_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, Cell]]:
@@ -53,9 +61,9 @@ def cells_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, Cell]]:
 CELLS = cells_of(SPEC)
 
 
-# Rules are compared by identity: hashing one would hash the whole of its effects.
-PLANS: Mapping[int, Plan] = {
-    id(rule): plan_of(Decision(verb, rule.source, rule, (rule.source,) if rule.changes else ()))
+# Rules are compared by identity: hashing one would hash the whole of its effects. Verbs share rules, but not triggers.
+PLANS: Mapping[tuple[str, int], Plan] = {
+    (verb.name, id(rule)): plan_of(Decision(verb, rule.source, rule, (rule.source,) if rule.changes else ()))
     for verb in SPEC.verbs
     for rule in verb.rules
 }
@@ -64,7 +72,7 @@ NO_PLAN = plan_of(Decision(SPEC.verbs[0], TaskStatus.PENDING, None, ()))
 
 def plan_for(decision: Decision) -> Plan:
     """The folded changes of a decision that no cell holds ready."""
-    return NO_PLAN if decision.rule is None else PLANS[id(decision.rule)]
+    return NO_PLAN if decision.rule is None else PLANS[decision.verb.name, id(decision.rule)]
 
 
 def says_of(spec: Lifecycle) -> Mapping[str, Mapping[TaskStatus, CarrierView]]:

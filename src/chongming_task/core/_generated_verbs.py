@@ -171,7 +171,7 @@ class GeneratedVerbs(ABC):
         actor: str | None = None,
         reason: str | None = None,
         owner: str | None = None,
-        declared_attempts: int = 1,
+        declared_attempts: int | None = None,
     ) -> bool:
         """Take over a task whose owner is gone.
 

@@ -78,6 +78,7 @@ class RowFacts:
         verdict: Deadline = self._watch["verdict"]
         return verdict
 
-    def frozen(self) -> Facts:
-        """All of it at once."""
-        return Facts(*[getattr(self, name) for name in Facts._fields])
+
+def frozen(facts: Facts) -> Facts:
+    """All of it at once, as it is now."""
+    return Facts(*[getattr(facts, name) for name in Facts._fields])

@@ -36,11 +36,15 @@ class Publish(NamedTuple):
 
 
 class NeedSlot(NamedTuple):
-    """It is ready to start."""
+    """It is ready to start the carrier that will be `run`; the answer names that number."""
+
+    run: int
 
 
 class ReturnSlot(NamedTuple):
-    """It holds or wants no slot any more (D17)."""
+    """The slot of `run` is not held or not wanted any more: exactly one for each `NeedSlot` (D17)."""
+
+    run: int
 
 
 class Launch(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a supervisor can be told. `run` names one carrier: the how-many-eth launch of this supervisor it was."""
+"""What a supervisor can be told. `run` names one carrier, and before it the slot it was asked for."""
 
 from __future__ import annotations
 
@@ -30,11 +30,15 @@ class Saved(NamedTuple):
 
 
 class SlotGranted(NamedTuple):
-    """It may start now."""
+    """It may start `run` now."""
+
+    run: int
 
 
 class SlotDenied(NamedTuple):
     """No slot is free; it keeps its place and is granted one later."""
+
+    run: int
 
 
 class Started(NamedTuple):

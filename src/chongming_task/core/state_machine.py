@@ -24,7 +24,7 @@ from chongming_spec.texts import check_id, check_text
 from chongming_task.clock import utcnow
 from chongming_task.core._cells import CELLS, PLAIN_ASKS, SAYS, plan_for
 from chongming_task.core._generated_verbs import GeneratedVerbs
-from chongming_task.core._row import BLANK_ROW, BLANK_WATCH, Row, RowFacts
+from chongming_task.core._row import BLANK_ROW, BLANK_WATCH, Row, RowFacts, frozen
 from chongming_task.core.asking import ask_of, reachable, refusal_error
 from chongming_task.core.names import near, status_named
 from chongming_task.core.permission import Permission
@@ -44,7 +44,7 @@ class StateMachine(GeneratedVerbs):
     def __init__(self, row: Row, owner: str, now: Callable[[], datetime]) -> None:
         self._row = row
         self._watch = BLANK_WATCH.copy()
-        self._facts = RowFacts(row, self._watch)
+        self._facts = cast(Facts, RowFacts(row, self._watch))
         self._owner = owner
         self._now = now
         self._records: list[Any] = []
@@ -78,21 +78,21 @@ class StateMachine(GeneratedVerbs):
             raise ConfigurationError(
                 f"create takes no {', '.join(sorted(unknown))}; use {', '.join(sorted(_OWN_COLUMNS))}"
             )
-        row = BLANK_ROW.copy()
-        row.update(
-            task_id=check_id("task_id", task_id),
-            name=check_text("name", name),
-            task=name,
-            status=TaskStatus.PENDING,
-            status_version=1,
-            created_at=at,
-            updated_at=at,
-            tags=_tags(tags),
-            max_attempts=max_attempts,
-            declared_attempts=max_attempts,
-            owner=check_text("owner", owner),
-        )
-        row.update(columns)
+        row: Row = {
+            **BLANK_ROW,
+            "task_id": check_id("task_id", task_id),
+            "name": check_text("name", name),
+            "task": name,
+            "status": TaskStatus.PENDING,
+            "status_version": 1,
+            "created_at": at,
+            "updated_at": at,
+            "tags": _tags(tags) if tags else _NO_TAGS,
+            "max_attempts": max_attempts,
+            "declared_attempts": max_attempts,
+            "owner": check_text("owner", owner),
+            **columns,
+        }
         machine = cls(row, owner, now)
         machine._records.append(_created(row, actor or owner, reason))
         return machine
@@ -109,7 +109,8 @@ class StateMachine(GeneratedVerbs):
     @property
     def status(self) -> TaskStatus:
         """Where the task is now."""
-        return self._facts.status
+        status: TaskStatus = self._row["status"]
+        return status
 
     @property
     def version(self) -> int:
@@ -120,12 +121,12 @@ class StateMachine(GeneratedVerbs):
     @property
     def facts(self) -> Facts:
         """The task as a decision sees it, now and for good."""
-        return self._facts.frozen()
+        return frozen(self._facts)
 
     @property
     def view(self) -> Facts:
         """The same, but it changes with the task; cheap, for a question that is asked at once."""
-        return cast(Facts, self._facts)
+        return self._facts
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
@@ -224,41 +225,42 @@ class StateMachine(GeneratedVerbs):
             check_text("actor", actor)
         if reason is not None:
             check_text("reason", reason)
-        given = values or _NOTHING
+        given = _NOTHING if values is None else values
         ask = ask_of(verb, actor, reason, given)
-        decision, plan = self._heard(ask, SAYS[verb]) if verb in SAYS else self._answer(ask)
+        decision, plan = self._answer(ask)
         if ENABLED:
             self._second_opinion(ask, decision)
         if trigger is None:
             trigger = plan.trigger if ask is PLAIN_ASKS[verb] else trigger_of(decision, ask)
-        self._change(decision, plan, ask, (trigger, actor or self._owner, reason), given)
+        self._change(decision, plan, ask, given, trigger, actor or self._owner, reason)
         return decision
 
-    def _heard(self, ask: Ask, says: Mapping[TaskStatus, CarrierView]) -> tuple[Decision, Plan]:
-        """The answer to a call that testifies of the carrier; if it is heard, what it says is how the carrier is."""
-        carrier = self._watch["carrier"]
-        self._watch["carrier"] = says.get(self._row["status"], carrier)
-        try:
-            answer = self._answer(ask)
-        except InvalidTransition:
-            self._watch["carrier"] = carrier
-            raise
-        if answer[0].rule is None:
-            self._watch["carrier"] = carrier
-        return answer
-
     def _answer(self, ask: Ask) -> tuple[Decision, Plan]:
+        """The prepared answer if there is one; a call that testifies of the carrier is heard with it."""
+        watch = self._watch
+        carrier = watch["carrier"]
         cell = CELLS[ask.verb].get(self._row["status"])
         if cell is not None:
-            facts = cast(Facts, self._facts)
+            if cell.says is not None:
+                watch["carrier"] = cell.says
             for guard in cell.guards:
-                if not guard.holds(facts, ask):
+                if not guard.holds(self._facts, ask):
                     break
             else:
-                return cell.decision, cell.plan
+                return cell.answer
+        return self._asked(ask, carrier)
+
+    def _asked(self, ask: Ask, carrier: CarrierView) -> tuple[Decision, Plan]:
+        """The answer of the tables. Only if a call is heard, what it says of the carrier is how the carrier is."""
+        watch = self._watch
+        says = SAYS.get(ask.verb, _NOTHING)
+        watch["carrier"] = says.get(self._row["status"], carrier)
         answer = SPEC.decide(self.facts, ask)
         if isinstance(answer, Refusal):
+            watch["carrier"] = carrier
             raise refusal_error(answer, self._row["task_id"])
+        if answer.rule is None:
+            watch["carrier"] = carrier
         return answer, plan_for(answer)
 
     def _second_opinion(self, ask: Ask, decision: Decision) -> None:
@@ -267,48 +269,62 @@ class StateMachine(GeneratedVerbs):
             raise InternalError(f"the plan and the decision differ for {ask.verb} in {decision.source}")
 
     def _change(
-        self, decision: Decision, plan: Plan, ask: Ask, by: tuple[str, str, str | None], given: Mapping[str, Any]
+        self,
+        decision: Decision,
+        plan: Plan,
+        ask: Ask,
+        given: Mapping[str, Any],
+        trigger: str,
+        actor: str,
+        reason: str | None,
     ) -> None:
-        """Apply a decision. `by` is its trigger, its actor and its reason."""
+        """Apply a decision and keep its record as a plain tuple, which becomes a `Transition` when somebody reads it."""
         row = self._row
-        facts = cast(Facts, self._facts)
         in_place, requested = row["paused_in_place"], row["requested_action"]
-        carrier = facts.carrier if ask.ending is None else seen_carrier(facts, ask)
+        carrier = self._watch["carrier"] if ask.ending is None else seen_carrier(self._facts, ask)
         kind = None
         if plan.fails or plan.holds:
-            kind = kind_of(facts, ask, decision) if plan.fails else None
-            given = filled(plan, given, kind, by[1], by[2])
+            kind = kind_of(self._facts, ask, decision) if plan.fails else None
+            given = filled(plan, given, kind, actor, reason)
         now = self._now()
         if now < row["updated_at"]:
             now = row["updated_at"]
         apply_plan(plan, row, self._watch, ask, given, now)
         self._snapshot = None
-        if not decision.path:
+        _, source, _, path = decision
+        if not path:
             return
-        self._record(decision, (*by, now), (in_place, requested, kind, carrier))
-        status = row["status"]
+        target = path[-1]
+        record = (
+            row["task_id"],
+            row["status_version"] + len(path),
+            source if len(path) == 1 else path[0],
+            target,
+            trigger,
+            actor,
+            reason,
+            now,
+            row["attempt"],
+            row["max_attempts"],
+            row["epoch"],
+            row["generation"],
+            in_place,
+            requested,
+            kind,
+            carrier,
+        )
+        if len(path) > 1:
+            self._records.append(_first_hop(decision, record))
+        self._records.append(record)
+        row["status"] = target
+        row["status_version"] = record[1]
+        row["updated_at"] = now
         if plan.opens:
             self._attempts.append([row["attempt"], row["generation"], row["epoch"], now, None, None, None, None])
-        elif plan.may_close and occupies(decision.source, in_place) and not occupies(status, row["paused_in_place"]):
+        elif plan.may_close and occupies(source, in_place) and not occupies(target, row["paused_in_place"]):
             self._attempts[-1][4:7] = now, disposition_of(decision), row["failure"]
-        if (status in TERMINAL) is (row["ended_at"] is None) or (status in FAILURE_REQUIRED and row["failure"] is None):
-            raise InternalError(f"{row['task_id']} would be {status} without its end or its failure")
-
-    def _record(self, decision: Decision, by: tuple[Any, ...], evidence: tuple[Any, ...]) -> None:
-        """Keep the records as plain tuples; they become `Transition` objects when somebody reads them."""
-        row = self._row
-        source, version, path = decision.source, row["status_version"] + 1, decision.path
-        target, rule = path[-1], decision.rule
-        counts = (row["attempt"], row["max_attempts"], row["epoch"], row["generation"])
-        if len(path) > 1 and rule is not None:
-            first = (rule.via_trigger or by[0], by[1], rule.via_reason, by[3])
-            seen = (*evidence[:2], None, evidence[3])
-            self._records.append((row["task_id"], version, source, path[0], *first, *counts, *seen))
-            source, version = path[0], version + 1
-        self._records.append((row["task_id"], version, source, target, *by, *counts, *evidence))
-        row["status"] = target
-        row["status_version"] = version
-        row["updated_at"] = by[3]
+        if (target in TERMINAL) is (row["ended_at"] is None) or (target in FAILURE_REQUIRED and row["failure"] is None):
+            raise InternalError(f"{row['task_id']} would be {target} without its end or its failure")
 
     def note_late_result(self, attempt: int, note: str) -> None:
         """Keep what a carrier reported after its attempt was closed; `attempt` counts the records from 0 (D5, D11)."""
@@ -332,7 +348,15 @@ def _created(row: Row, actor: str, reason: str | None) -> tuple[Any, ...]:
     )
 
 
+def _first_hop(decision: Decision, last: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The record before the `last` one, of a decision that goes through two states."""
+    rule = decision.rule
+    trigger, reason = (None, None) if rule is None else (rule.via_trigger, rule.via_reason)
+    by = (trigger or last[4], last[5], reason)
+    return (last[0], last[1] - 1, decision.source, decision.path[0], *by, *last[7:14], None, last[15])
+
+
 def _tags(tags: Iterable[str]) -> frozenset[str]:
     if isinstance(tags, str):
         raise ConfigurationError(f"tags must be a collection of str, not one str; use {{{tags!r}}}")
-    return frozenset(check_text("every tag", tag) for tag in tags) if tags else _NO_TAGS
+    return frozenset(check_text("every tag", tag) for tag in tags)

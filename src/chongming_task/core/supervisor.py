@@ -120,10 +120,11 @@ class Supervisor:
                 self._asked(given)
             case inp.Saved(version):
                 self._saved(version)
-            case inp.SlotGranted():
-                self._granted()
-            case inp.SlotDenied():
-                if predicates.awaits_backoff(self._machine.view):
+            case inp.SlotGranted(run):
+                if self._wants_slot and run == self._runs:  # else it was returned while the grant was on its way
+                    self._granted()
+            case inp.SlotDenied(run):
+                if run == self._runs and predicates.awaits_backoff(self._machine.view):
                     self._try("mark_queued", reason="the backoff is over and no slot is free")
             case inp.Started(run, pid):
                 if run == self._run:
@@ -182,7 +183,6 @@ class Supervisor:
                 self._try("mark_failed", values={"failure": exhausted_failure()})
 
     def _launch(self) -> None:
-        self._runs += 1
         self._run = self._runs
         self._has_slot = False
         self._machine.watch(carrier=CarrierView.LAUNCHING)
@@ -191,7 +191,7 @@ class Supervisor:
             self._do(act.Tell(self._runs, Signal.PAUSE, ""))
 
     def _exited(self, run: int, ending: Ending) -> None:
-        self._do(act.ReturnSlot())
+        self._do(act.ReturnSlot(run))
         if run == self._run:
             self._finish(ending)
         elif run in self._strays:
@@ -346,10 +346,11 @@ class Supervisor:
         ready = predicates.awaits_slot(facts) and (self._backoff_end_ms or 0) <= now_ms
         if ready and not self._wants_slot:
             self._wants_slot = True
-            self._do(act.NeedSlot())
+            self._runs += 1
+            self._do(act.NeedSlot(self._runs))
         elif (self._wants_slot and not ready) or (self._has_slot and not predicates.launch_pending(facts)):
             self._wants_slot = self._has_slot = False
-            self._do(act.ReturnSlot())
+            self._do(act.ReturnSlot(self._runs))
         self._rearm(self._timers(now_ms))
 
     def _timers(self, now_ms: int) -> dict[str, int]:
@@ -370,8 +371,9 @@ class Supervisor:
         return timers
 
     def _rearm(self, timers: dict[str, int]) -> None:
-        for key in self._armed.keys() - timers.keys():
-            self._do(act.Disarm(key))
+        for key in self._armed:
+            if key not in timers:
+                self._do(act.Disarm(key))
         for key, at_ms in timers.items():
             if self._armed.get(key) != at_ms:
                 self._do(act.WakeAt(key, at_ms))

@@ -261,8 +261,8 @@ class TaskDriver:
             match action:
                 case act.Save(snapshot):
                     self._reply(inp.Saved(snapshot.status_version))
-                case act.NeedSlot():
-                    self._reply(inp.SlotGranted())
+                case act.NeedSlot(run):
+                    self._reply(inp.SlotGranted(run))
                 case act.ReturnSlot():
                     pass
                 case act.Publish(snapshot, transitions):
