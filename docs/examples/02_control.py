@@ -41,7 +41,7 @@ for record in run.transitions:
 try:
     run.retry(actor="ann")
 except AttemptsExhausted as refused:
-    print("refused:", refused.sentence)
+    print("refused; needed:", refused.sentence)
 working.clear()
 run.retry(force=True, actor="ann", reason="one more shift")
 working.wait()
