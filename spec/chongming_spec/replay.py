@@ -65,35 +65,55 @@ class Replay(NamedTuple):
         return not self.findings
 
 
+class _Tables(NamedTuple):
+    """What the tables say of a trigger: which moves along edges it can set off, and which rows out of band it names."""
+
+    spec: Lifecycle
+    moves: Mapping[str, frozenset[Move]]
+    out_of_band: Mapping[str, tuple[OutOfBand, ...]]
+
+
 class _Step(NamedTuple):
-    """A record, the one before it, the row that allows the move, whether that one before left a body parked, and which
-    moves each trigger can set off.
-    """
+    """A record, the one before it, the row that allows the move, and the tables it is judged by."""
 
     before: Transition
     record: Transition
     row: Row | None
-    in_place: bool
-    moves: Mapping[str, frozenset[Move]]
+    tables: _Tables
 
 
 def replay(history: Sequence[Transition], spec: Lifecycle = SPEC) -> Replay:
     """Judge a whole history, oldest first; never raises for what a record says."""
     if not history:
         return Replay((Finding(0, "creation", "a history has at least the record of its creation"),), ())
-    findings = [Finding(history[0].version, check, text) for check, text in _creation(history[0])]
+    tables = _tables_of(spec)
+    findings = findings_at_creation(history[0])
     steps: list[Row] = []
-    in_place = False
-    moves = _moves_by_trigger(spec)
     for before, record in pairwise(history):
-        row = _row_of(record, spec)
+        row = _row_of(record, tables)
         if row is not None:
             steps.append(row)
-        step = _Step(before, record, row, in_place, moves)
-        for name, check in CHECKS.items():
-            findings += [Finding(record.version, name, text) for text in check(step)]
-        in_place = record.to_status is TaskStatus.PAUSED and record.carrier is CarrierView.PARKED
+        findings += _findings(_Step(before, record, row, tables))
     return Replay(tuple(findings), tuple(steps))
+
+
+def findings_at_creation(first: Transition) -> list[Finding]:
+    """What is wrong with the first record of a history."""
+    return [Finding(first.version, check, text) for check, text in _creation(first)]
+
+
+def findings_between(before: Transition, record: Transition) -> list[Finding]:
+    """What is wrong with a record that follows `before`, by the published tables."""
+    return _findings(_Step(before, record, _row_of(record, _PUBLISHED), _PUBLISHED))
+
+
+def is_out_of_band(record: Transition) -> bool:
+    """Whether a record is a person's move outside the edges; `skip` is one only from where no edge leads."""
+    return isinstance(_row_of(record, _PUBLISHED), OutOfBand)
+
+
+def _findings(step: _Step) -> list[Finding]:
+    return [Finding(step.record.version, name, text) for name, check in CHECKS.items() for text in check(step)]
 
 
 def _creation(first: Transition) -> Iterator[tuple[str, str]]:
@@ -114,22 +134,31 @@ def _creation(first: Transition) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- which row allows a move
 
 
-def _row_of(record: Transition, spec: Lifecycle) -> Row | None:
+def _row_of(record: Transition, tables: _Tables) -> Row | None:
     """The out-of-band move of the verb that the trigger names, else the edge; None if there is neither."""
     source, target = record.from_status, record.to_status
     if source is None:
         return None
-    verbs = _verbs_of(record.trigger, spec)
-    for row in spec.out_of_band:
+    for row in tables.out_of_band.get(record.trigger, ()):
         leads_there = target is source if row.targets is None else target is not source and target in row.targets
-        if row.verb in verbs and source in row.sources and leads_there:
+        if source in row.sources and leads_there:
             return row
-    return spec.edge_of[source].get(target)
+    return tables.spec.edge_of[source].get(target)
 
 
-def _verbs_of(trigger: str, spec: Lifecycle) -> frozenset[str]:
-    named = {verb.name for verb in spec.verbs if verb.trigger == trigger}
-    return frozenset(named.union(STANDS_FOR.get(trigger, ())))
+def _tables_of(spec: Lifecycle) -> _Tables:
+    if spec is SPEC:
+        return _PUBLISHED
+    return _Tables(spec, _moves_by_trigger(spec), _out_of_band_by_trigger(spec))
+
+
+def _out_of_band_by_trigger(spec: Lifecycle) -> Mapping[str, tuple[OutOfBand, ...]]:
+    named: dict[str, list[OutOfBand]] = {}
+    for row in spec.out_of_band:
+        also = (trigger for trigger, verbs in STANDS_FOR.items() if row.verb in verbs)
+        for trigger in (spec.verb_of[row.verb].trigger, *also):
+            named.setdefault(trigger, []).append(row)
+    return {trigger: tuple(rows) for trigger, rows in named.items()}
 
 
 def _moves_by_trigger(spec: Lifecycle) -> Mapping[str, frozenset[Move]]:
@@ -186,7 +215,7 @@ def _trigger(step: _Step) -> Iterator[str]:
         yield f"unknown trigger {record.trigger!r}"
     elif isinstance(step.row, Edge):
         move = (step.row.source, step.row.target)
-        if move not in step.moves.get(record.trigger, frozenset()):
+        if move not in step.tables.moves.get(record.trigger, frozenset()):
             yield f"{record.trigger!r} cannot take a task from {move[0]} to {move[1]}"
 
 
@@ -213,9 +242,10 @@ def _evidence(step: _Step) -> tuple[Facts, Ask]:
 
 def _witness(step: _Step) -> Iterator[str]:
     """Whether a body was parked is said twice: by how the task came to be paused, and by what the guards then saw."""
-    record = step.record
-    if record.from_status is TaskStatus.PAUSED and record.paused_in_place is not step.in_place:
-        yield f"paused_in_place is {record.paused_in_place}, but it was paused with its carrier {step.before.carrier}"
+    before, record = step.before, step.record
+    parked = before.to_status is TaskStatus.PAUSED and before.carrier is CarrierView.PARKED
+    if record.from_status is TaskStatus.PAUSED and record.paused_in_place is not parked:
+        yield f"paused_in_place is {record.paused_in_place}, but it was paused with its carrier {before.carrier}"
 
 
 def _attempts(step: _Step) -> Iterator[str]:
@@ -287,3 +317,5 @@ CHECKS: Mapping[str, Callable[[_Step], Iterator[str]]] = {
     "reason": _reason,
 }
 """The checks of one step by name; the first record has checks of its own."""
+
+_PUBLISHED = _Tables(SPEC, _moves_by_trigger(SPEC), _out_of_band_by_trigger(SPEC))

@@ -1,0 +1,197 @@
+"""The proof gate: every contract must be confirmed over all paths, and what the machine runs must be what is specified.
+
+`python tests/prove/gate.py` checks, with CrossHair, every contracted function of the modules `contracts_*`, then each
+verb's prepared plan against the decision, and prints one line for each. The exit code is 0 only if all of them are
+confirmed. Not confirmed in time, precondition never met, not analysed at all: each of these refuses, since a solver
+that has nothing to say also ends without an error. `UNCONFIRMED` names the exceptions with their reasons; one that has
+come to be confirmed must leave the list.
+
+A gate that lets everything pass looks just like a good one, so each run begins with `seeded_bugs`, which it must refuse
+in full. `--self-test` does only that; `--only NAME` checks just functions and verbs of that name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+os.environ["CHONGMING_CONTRACTS"] = "1"
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1] / folder) for folder in (".", "spec", "src")]
+
+CONFIRMED = "confirmed"
+SECONDS_PER_CONDITION = 150.0
+SECONDS_PER_PATH = 20.0
+
+UNCONFIRMED: dict[str, str] = {}
+
+
+class Verdict(NamedTuple):
+    """What came of one function: its name, the verdict, paths gone through, CPU seconds, and what the solver said."""
+
+    name: str
+    verdict: str
+    paths: int
+    seconds: float
+    said: str = ""
+
+
+def contract_modules() -> list[ModuleType]:
+    """Every module of contracts, in the order of their names."""
+    return [importlib.import_module(f"tests.prove.{path.stem}") for path in sorted(HERE.glob("contracts_*.py"))]
+
+
+def contracted(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions of a module that have a postcondition, by name."""
+    return {
+        name: function
+        for name, function in vars(module).items()
+        if getattr(function, "__postconditions__", None) and function.__module__ == module.__name__
+    }
+
+
+def _options() -> Any:
+    from crosshair.options import AnalysisKind, AnalysisOptionSet
+
+    return AnalysisOptionSet(
+        analysis_kind=(AnalysisKind.icontract,),
+        report_all=True,
+        per_condition_timeout=SECONDS_PER_CONDITION,
+        per_path_timeout=SECONDS_PER_PATH,
+        stats=Counter(),
+    )
+
+
+def prove(name: str, function: Callable[..., Any]) -> Verdict:
+    """Check one contracted function."""
+    from crosshair.core import analyze_function, run_checkables
+
+    options = _options()
+    begun = time.process_time()
+    messages = run_checkables(analyze_function(function, options))
+    seconds = time.process_time() - begun
+    states = sorted({message.state.value for message in messages})
+    verdict = states[0] if len(states) == 1 else "; ".join(states) or "not checked"
+    said = "" if verdict == CONFIRMED else "; ".join(message.message for message in messages)
+    return Verdict(name, verdict, options.stats["num_paths"], seconds, said)
+
+
+def same(name: str, one: Callable[..., Any], other: Callable[..., Any], signature: inspect.Signature) -> Verdict:
+    """Check that two functions of one signature give the same answer on every path."""
+    from crosshair.diff_behavior import ExceptionEquivalenceType, diff_behavior_with_signature
+    from crosshair.options import DEFAULT_OPTIONS
+
+    options = DEFAULT_OPTIONS.overlay(_options())
+    begun = time.process_time()
+    unsteady: list[str] = []
+    differences = list(
+        diff_behavior_with_signature(
+            one,
+            other,
+            signature,
+            options,
+            ExceptionEquivalenceType.SAME_TYPE,
+            on_nondeterminism=lambda: unsteady.append("not deterministic"),
+        )
+    )
+    seconds = time.process_time() - begun
+    if differences:
+        first = differences[0]
+        said = f"{first.args}: {first.result1.return_repr} and {first.result2.return_repr}"
+        return Verdict(name, "differ", options.stats["num_paths"], seconds, said[:600])
+    exhausted = options.stats["exhaustion"] > 0 and not unsteady
+    return Verdict(name, CONFIRMED if exhausted else "cannot_confirm", options.stats["num_paths"], seconds)
+
+
+def plans(modules: list[ModuleType]) -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any], inspect.Signature]]:
+    """For each verb: the decision, the machine's plan, and the signature of its contracted function."""
+    from chongming_spec.decide import SPEC
+    from chongming_task.core._cells import planned
+    from crosshair.fnutil import FunctionInfo
+    from tests.prove.tasks import asking
+
+    functions = {name: function for module in modules for name, function in contracted(module).items()}
+    for verb in SPEC.verbs:
+        _, signature = FunctionInfo.from_fn(functions[verb.name]).callable()
+        columns = tuple(signature.parameters)[1:]
+        yield (
+            f"plan of {verb.name}",
+            asking(verb.name, columns, SPEC.decide),
+            asking(verb.name, columns, planned),
+            signature,
+        )
+
+
+def report(verdict: Verdict) -> bool:
+    """Print one line; whether it may pass."""
+    reason = UNCONFIRMED.get(verdict.name)
+    passes = (verdict.verdict == CONFIRMED) is (reason is None)
+    note = verdict.said or (f"excepted: {reason}" if reason else "")
+    print(
+        f"{'ok ' if passes else 'NO '} {verdict.name:30} {verdict.verdict:15} "
+        f"{verdict.paths:6} paths {verdict.seconds:7.1f} s  {note}".rstrip(),
+        flush=True,
+    )
+    return passes
+
+
+def self_test() -> bool:
+    """Whether every seeded bug is refused."""
+    seeded = importlib.import_module("tests.prove.seeded_bugs")
+    verdicts = [prove(name, function) for name, function in contracted(seeded).items()]
+    verdicts.append(same("plan with a seeded bug", *seeded.DIFFERENT, inspect.signature(seeded.right, eval_str=True)))
+    for verdict in verdicts:
+        print(f"    {verdict.name:30} {verdict.verdict:15} {verdict.said[:80]}", flush=True)
+    missed = [verdict.name for verdict in verdicts if verdict.verdict == CONFIRMED]
+    if missed or len(verdicts) != seeded.SEEDED:
+        print(f"NO  the gate does not see: {', '.join(missed) or 'all of the seeded bugs'}")
+        return False
+    print(f"ok  the gate refuses all {len(verdicts)} seeded bugs\n")
+    return True
+
+
+def run(only: str | None) -> bool:
+    """Prove everything (or what is named `only`); whether all of it passes."""
+    from chongming_spec.decide import SPEC
+
+    assert SPEC.verb_of and SPEC.edge_of and SPEC.rules_of, "computed ahead, so that each path runs the same lines"
+    modules = contract_modules()
+    verdicts = []
+    for module in modules:
+        for name, function in contracted(module).items():
+            if only in (None, name):
+                verdicts.append(report(prove(name, function)))
+    for name, one, other, signature in plans(modules):
+        if only is None or name == f"plan of {only}":
+            verdicts.append(report(same(name, one, other, signature)))
+    print(f"\n{sum(verdicts)} of {len(verdicts)} pass")
+    return bool(verdicts) and all(verdicts)
+
+
+def main() -> int:
+    """Run the gate; 0 only if nothing is left to doubt."""
+    parser = argparse.ArgumentParser(description="Prove the contracts of the specification.")
+    parser.add_argument("--self-test", action="store_true", help="only show that seeded bugs are refused")
+    parser.add_argument("--only", metavar="NAME", help="only what has this name")
+    options = parser.parse_args()
+    if sys.flags.optimize:
+        print("NO  python -O drops contracts")
+        return 1
+    from crosshair import core_and_libs  # noqa: F401 - it registers the models of Python's own types
+
+    if not self_test():
+        return 1
+    return 0 if options.self_test or run(options.only) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
