@@ -26,7 +26,7 @@ class Aim(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One contender: a module of `benchmarks.sides`, its variant, how many times it does the work, which peer it imports."""
+    """One contender: a module of `benchmarks.sides`, its variant, how often it does the work, which peer it imports."""
 
     name: str
     module: str

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import attrs
 
 from chongming_spec.algebra import Rule
 from chongming_spec.decide import SPEC, Decision, Lifecycle, Refusal
-from chongming_spec.effects import FAIL, OPEN, OVERRIDE, WATCHED, Change, Op
+from chongming_spec.effects import FAIL, OPEN, OVERRIDE, Change, Op
 from chongming_spec.endings import ENDING_OF, VERDICT_KINDS, ended_by_body, failure_kind
 from chongming_spec.facts import Ask, CarrierState, CarrierView, Deadline, Facts
 from chongming_spec.failures import FAILURE_OF, FailureKind
@@ -40,6 +41,7 @@ DISPOSITIONS: Mapping[TaskStatus, str] = {
     TaskStatus.LOST: "lost",
 }
 FORCED_DISPOSITION = "orphaned"
+_kept = itemgetter(*(field.name for field in attrs.fields(TaskSnapshot)))
 
 
 class Watch(NamedTuple):
@@ -57,10 +59,12 @@ class Watch(NamedTuple):
 
 @attrs.frozen
 class Plan:
-    """The changes of one rule, folded: what is constant, what is stamped, and what must be computed."""
+    """The changes of one rule, folded: what is constant, what is stamped, and what must be computed.
 
-    row: Mapping[str, Any]
-    watched: Mapping[str, Any]
+    `closes` is the disposition of the attempt whose occupancy the rule may end (None: it cannot end one).
+    """
+
+    constant: Mapping[str, Any]
     stamped: tuple[str, ...]
     stamped_if_none: tuple[str, ...]
     given: tuple[str, ...]
@@ -70,11 +74,10 @@ class Plan:
     fails: bool
     holds: bool
     opens: bool
-    may_close: bool
+    closes: str | None
     trigger: str
 
 
-_NOTHING_COMPUTED: list[tuple[str, Any]] = []
 _COMPUTED = frozenset({Op.RAISE_BUDGET, Op.DECLARED_BUDGET, Op.ADOPTED_BUDGET, Op.NEXT_EPOCH, Op.VERDICT})
 
 
@@ -92,14 +95,12 @@ def _folded(effects: tuple[Any, ...]) -> tuple[Change, ...]:
 
 
 def plan_of(decision: Decision) -> Plan:
-    """Fold the changes of a decision, so that applying them is two updates and a few stamps."""
+    """Fold the changes of a decision, so that applying them is one update and a few stamps."""
     rule = decision.rule
     changes = _folded(rule.effects if rule is not None else ())
-    constant = {c.column: c.value for c in changes if c.op is Op.SET}
     effects = rule.effects if rule is not None else ()
     return Plan(
-        row={column: value for column, value in constant.items() if column not in WATCHED},
-        watched={column: value for column, value in constant.items() if column in WATCHED},
+        constant={c.column: c.value for c in changes if c.op is Op.SET},
         stamped=tuple(c.column for c in changes if c.op is Op.NOW),
         stamped_if_none=tuple(c.column for c in changes if c.op is Op.NOW_IF_NONE),
         given=tuple(c.column for c in changes if c.op is Op.GIVEN),
@@ -109,9 +110,18 @@ def plan_of(decision: Decision) -> Plan:
         fails=FAIL in effects or OVERRIDE in effects,
         holds=any(change.column == "held_by" and change.op is Op.GIVEN for change in changes),
         opens=OPEN in effects,
-        may_close=rule is not None and _may_close(rule),
+        closes=disposition_of(rule) if rule is not None and _may_close(rule) else None,
         trigger=decision.verb.trigger if rule is None or rule.trigger is None else rule.trigger,
     )
+
+
+def disposition_of(rule: Rule) -> str | None:
+    """How the attempt that a rule ends is closed (D5); None where no attempt can end."""
+    if rule.asked_target:
+        return FORCED_DISPOSITION
+    first = rule.target if rule.via is None else rule.via
+    decisive = first if rule.target is TaskStatus.QUEUED else rule.target
+    return None if decisive is None else DISPOSITIONS.get(decisive)
 
 
 def _may_close(rule: Rule) -> bool:
@@ -173,7 +183,9 @@ def seen_carrier(facts: Facts, ask: Ask) -> CarrierView:
 def kind_of(facts: Facts, ask: Ask, decision: Decision) -> FailureKind | None:
     """The kind of failure a decision records, if it records one."""
     if ask.ending is not None:
-        return failure_kind(facts, ask.ending, decision.target)
+        kind = failure_kind(facts, ask.ending, decision.target)
+        told_more = kind is FailureKind.EXCEPTION and ask.kind is FailureKind.NONZERO_EXIT  # of a command
+        return ask.kind if told_more else kind
     if ask.deadline is not Deadline.NONE:
         return VERDICT_KINDS[ask.deadline]
     if decision.rule is not None and decision.rule.asked_target:
@@ -202,13 +214,6 @@ class Step(NamedTuple):
     closed: str | None
 
 
-def disposition_of(decision: Decision) -> str:
-    """How the attempt that a decision ends is closed (D5)."""
-    if decision.rule is not None and decision.rule.asked_target:
-        return FORCED_DISPOSITION
-    return DISPOSITIONS[decision.path[0] if decision.target is TaskStatus.QUEUED else decision.target]
-
-
 def trigger_of(decision: Decision, ask: Ask) -> str:
     """What set the transition off: an ending and a deadline name their own triggers, a rule may, else its verb does."""
     if decision.rule is not None and decision.rule.trigger is not None:
@@ -226,24 +231,25 @@ def step(snapshot: TaskSnapshot, watch: Watch, ask: Ask, details: Details, spec:
     decision = spec.decide(facts, ask)
     if isinstance(decision, Refusal):
         return decision
-    row = attrs.asdict(snapshot, recurse=False)
-    watched = {**watch._asdict(), "carrier": facts.carrier if decision.rule else watch.carrier}
+    row = {**attrs.asdict(snapshot, recurse=False), **watch._asdict()}
+    if decision.rule is not None:
+        row["carrier"] = facts.carrier
     kind = kind_of(facts, ask, decision)
     now = max(snapshot.updated_at, details.now)
     plan = plan_of(decision)
     given = filled(plan, details.values, kind, details.actor, details.reason)
-    apply_plan(plan, row, watched, ask, given, now)
+    apply_plan(plan, row, ask, given, now)
     transitions = record_of(decision, facts, ask, row, details, now, kind if plan.fails else None)
     if decision.changed:
         row.update(status=decision.target, status_version=snapshot.status_version + len(decision.path), updated_at=now)
-    closes = plan.may_close and snapshot.occupies and not occupies(row["status"], row["paused_in_place"])
+    closes = snapshot.occupies and not occupies(row["status"], row["paused_in_place"])
     return Step(
         decision,
-        TaskSnapshot(**row),
-        Watch(**watched),
+        snapshot_of(row),
+        Watch(*map(row.__getitem__, Watch._fields)),
         transitions,
         plan.opens,
-        disposition_of(decision) if closes else None,
+        plan.closes if closes else None,
     )
 
 
@@ -258,32 +264,39 @@ def filled(
     return given
 
 
-def apply_plan(
-    plan: Plan, row: dict[str, Any], watched: dict[str, Any], ask: Ask, given: Mapping[str, Any], now: datetime
-) -> None:
-    """Change `row` and `watched` as the plan says; computed values see the row as it was."""
-    if plan.computed:
-        computed = [(change.column, computed_value(change, row, ask, given)) for change in plan.computed]
-    else:
-        computed = _NOTHING_COMPUTED
-    if plan.row:
-        row.update(plan.row)
-    if plan.watched:
-        watched.update(plan.watched)
+def _computed(plan: Plan, row: Mapping[str, Any], ask: Ask, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((change.column, computed_value(change, row, ask, given)) for change in plan.computed)
+
+
+def snapshot_of(row: dict[str, Any]) -> TaskSnapshot:
+    """The columns of a row that are kept, frozen; what is only watched is left out."""
+    return TaskSnapshot(*_kept(row))
+
+
+def apply_plan(plan: Plan, row: dict[str, Any], ask: Ask, given: Mapping[str, Any], now: datetime) -> None:
+    """Change `row`, which holds the watched columns too, as the plan says; computed values see it as it was."""
+    computed = _computed(plan, row, ask, given) if plan.computed else ()
+    if plan.constant:
+        row.update(plan.constant)
     for column in plan.stamped:
         row[column] = now
-    for column in plan.stamped_if_none:
-        if row[column] is None:
-            row[column] = now
-    for column in plan.given:
-        row[column] = given.get(column)
-    for column in plan.given_or_kept:
-        if given.get(column) is not None:
-            row[column] = given[column]
-    for column in plan.counted:
-        row[column] += 1
-    for column, value in computed:
-        (watched if column in WATCHED else row)[column] = value
+    if plan.stamped_if_none:
+        for column in plan.stamped_if_none:
+            if row[column] is None:
+                row[column] = now
+    if plan.given:
+        for column in plan.given:
+            row[column] = given.get(column)
+    if plan.given_or_kept:
+        for column in plan.given_or_kept:
+            if given.get(column) is not None:
+                row[column] = given[column]
+    if plan.counted:
+        for column in plan.counted:
+            row[column] += 1
+    if computed:
+        for column, value in computed:
+            row[column] = value
 
 
 def record_of(

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from chongming_spec.replay import replay
+from chongming_spec.snapshot import Transition
 from chongming_task.run import TaskRun
 from chongming_task.runtime.context import TaskContext
-from chongming_spec.snapshot import Transition
 from chongming_task.testing import FakeClock
 
 PATIENCE = 10.0
@@ -35,6 +35,22 @@ def running(target: Callable[..., Any], *args: Any, clock: FakeClock, **options:
     clock.advance(0)
     assert run.status == "running", path(run)
     return run
+
+
+def reach(run: TaskRun, status: str) -> None:
+    """Wait until the run has come to a state from which nothing moves on by itself."""
+    driver = run._driver
+    with driver._changed:
+        assert driver._changed.wait_for(lambda: driver._seen.status == status, PATIENCE), path(run)
+
+
+def gone(run: TaskRun) -> None:
+    """Wait until the exit of an abandoned carrier has been noted."""
+    for _ in range(int(PATIENCE * 1_000)):
+        if not run.running and run.snapshot.carrier_state == "none":
+            return
+        threading.Event().wait(0.001)
+    raise AssertionError("the carrier is still there")
 
 
 class Deaf:
@@ -95,3 +111,20 @@ class Call:
         if self._error is not None:
             raise self._error
         return self._value
+
+
+class SleepersClock(FakeClock):
+    """A fake clock that knows when a body has gone to sleep, so that a test can advance it after a resume."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asleep = threading.Semaphore(0)
+
+    def wait(self, condition: threading.Condition, until_ms: int | None) -> bool:
+        if until_ms is not None:
+            self._asleep.release()
+        return super().wait(condition, until_ms)
+
+    def await_sleeper(self) -> None:
+        """Until a body has gone to sleep once more."""
+        assert self._asleep.acquire(timeout=PATIENCE)

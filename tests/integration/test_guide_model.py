@@ -61,7 +61,9 @@ class TestModel:
         with pytest.raises(AttemptsExhausted):
             machine.retry()
 
-    @pytest.mark.parametrize(("actor", "reason", "guard"), [("", "why", "actor_missing"), ("li", " ", "reason_missing")])
+    @pytest.mark.parametrize(
+        ("actor", "reason", "guard"), [("", "why", "actor_missing"), ("li", " ", "reason_missing")]
+    )
     def test_force_demands_a_name_and_a_reason(self, actor: str, reason: str, guard: str) -> None:
         """Guide 9.3, D2: the only way to jump, and never without a trace."""
         machine = StateMachine.create("t", "t")

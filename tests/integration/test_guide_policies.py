@@ -17,7 +17,7 @@ from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.testing import FakeClock
-from tests.integration.running import deaf, path, running, ticking
+from tests.integration.running import deaf, path, reach, running, ticking
 
 NO_WAIT = FixedBackoff(0)
 
@@ -67,8 +67,7 @@ class TestRetries:
 
         run = TaskRun(body, clock=clock, retry=RetryPolicy(max_attempts=2, backoff=FixedBackoff(10)))
         run.start()
-        clock.advance(0)
-        assert run.status == "retry_wait"
+        reach(run, "retry_wait")
         assert run.snapshot.not_before == clock.now() + timedelta(seconds=10)
         clock.advance(9.999)
         assert run.status == "retry_wait"

@@ -16,7 +16,7 @@ from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.states import TaskStatus
 from chongming_task.testing import FakeClock
-from tests.integration.running import path, running, ticking
+from tests.integration.running import SleepersClock, path, running, ticking
 
 
 class TestConcepts:
@@ -38,14 +38,14 @@ class TestConcepts:
 
     def test_the_other_columns_are_not_states(self) -> None:
         """Guide 1.2: tries, progress, health and result stand beside the status."""
-        clock = FakeClock()
+        clock = SleepersClock()
 
         def body(ctx: TaskContext) -> None:
             ctx.progress(3, total=10, unit="rows")
             ticking(ctx)
 
         run = running(body, clock=clock, retry=RetryPolicy(max_attempts=4))
-        clock.advance(5)
+        clock.await_sleeper()
         snapshot = run.snapshot
         assert (snapshot.attempt, snapshot.max_attempts) == (1, 4)
         assert snapshot.progress is not None
@@ -66,7 +66,8 @@ class TestConcepts:
         with pytest.raises(InvalidTransition, match=r"succeeded -> running; trigger 'executor:launched'; .*none"):
             machine.mark_running()
         assert not machine.can(TaskStatus.RUNNING)
-        assert not (machine.can_stop or machine.can_pause or machine.can_resume or machine.can_retry)
+        permissions = (machine.can_stop, machine.can_pause, machine.can_resume, machine.can_retry)
+        assert [bool(one) for one in permissions] == [False] * 4
 
     def test_the_two_ways_back(self) -> None:
         """Guide 1.4, D12: retry keeps the attempts, reset begins a new generation and keeps the history."""

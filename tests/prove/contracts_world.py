@@ -12,11 +12,13 @@ from chongming_spec.algebra import Tell
 from chongming_spec.answers import is_confirmed, tells
 from chongming_spec.decide import Refusal, advance
 from chongming_spec.facts import Ask, CarrierView, Deadline, EndingKind, Requested
+from chongming_spec.failures import FailureKind
 from chongming_spec.states import TaskStatus
 from tests.prove.tasks import Answer, Task, answered, facts_of, is_task, kept, refused, stays, went
 
 S = TaskStatus
 E = EndingKind
+K = FailureKind
 ENDED = (S.SUCCEEDED, S.FAILED, S.STOPPED, S.CANCELLED, S.SKIPPED, S.LOST)
 LAUNCHED = (S.STARTING, S.RUNNING, S.PAUSING)
 
@@ -55,13 +57,15 @@ def finish(task: Task, ending: EndingKind, retries: bool) -> Answer:
     return answered(task, Ask("finish", ending=ending, retries=retries))
 
 
-def decides_once(task: Task, deadline: Deadline, result: Answer) -> bool:
+def decides_once(task: Task, deadline: Deadline, kind: FailureKind | None, result: Answer) -> bool:
     """In the queue it fails; a launched one is judged once, stays where it is, and its body is told (D14, D15)."""
     facts = facts_of(task)
-    ask = Ask("expire", deadline=deadline)
+    ask = Ask("expire", deadline=deadline, kind=kind)
     starting = deadline is Deadline.START
     if facts.status is S.QUEUED:
-        return went(result, S.FAILED) and kept(facts, ask, result) if starting else refused(result, "not_start")
+        if not starting or kind not in (K.TIMEOUT_START, K.ATTEMPTS_EXHAUSTED, K.EXCEPTION):
+            return refused(result, "kind_needs_attempt" if starting else "not_start")
+        return went(result, S.FAILED) and kept(facts, ask, result)
     due = {
         S.STARTING: starting,
         S.RUNNING: not starting and deadline is not Deadline.NONE,
@@ -77,8 +81,8 @@ def decides_once(task: Task, deadline: Deadline, result: Answer) -> bool:
 
 @icontract.require(is_task)
 @icontract.ensure(decides_once)
-def expire(task: Task, deadline: Deadline) -> Answer:
-    return answered(task, Ask("expire", deadline=deadline))
+def expire(task: Task, deadline: Deadline, kind: FailureKind | None) -> Answer:
+    return answered(task, Ask("expire", deadline=deadline, kind=kind))
 
 
 def gives_up_last(task: Task, result: Answer) -> bool:

@@ -30,6 +30,7 @@ sys.path[:0] = [str(HERE.parents[1] / folder) for folder in (".", "spec", "src")
 
 CONFIRMED = "confirmed"
 SECONDS_PER_CONDITION = 150.0
+SECONDS_PER_SEEDED_BUG = 10.0
 SECONDS_PER_PATH = 20.0
 
 UNCONFIRMED: dict[str, str] = {}
@@ -59,38 +60,44 @@ def contracted(module: ModuleType) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _options() -> Any:
+def _options(seconds: float) -> Any:
     from crosshair.options import AnalysisKind, AnalysisOptionSet
 
     return AnalysisOptionSet(
         analysis_kind=(AnalysisKind.icontract,),
         report_all=True,
-        per_condition_timeout=SECONDS_PER_CONDITION,
+        per_condition_timeout=seconds,
         per_path_timeout=SECONDS_PER_PATH,
         stats=Counter(),
     )
 
 
-def prove(name: str, function: Callable[..., Any]) -> Verdict:
+def prove(name: str, function: Callable[..., Any], seconds: float = SECONDS_PER_CONDITION) -> Verdict:
     """Check one contracted function."""
     from crosshair.core import analyze_function, run_checkables
 
-    options = _options()
+    options = _options(seconds)
     begun = time.process_time()
     messages = run_checkables(analyze_function(function, options))
-    seconds = time.process_time() - begun
+    spent = time.process_time() - begun
     states = sorted({message.state.value for message in messages})
     verdict = states[0] if len(states) == 1 else "; ".join(states) or "not checked"
     said = "" if verdict == CONFIRMED else "; ".join(message.message for message in messages)
-    return Verdict(name, verdict, options.stats["num_paths"], seconds, said)
+    return Verdict(name, verdict, options.stats["num_paths"], spent, said)
 
 
-def same(name: str, one: Callable[..., Any], other: Callable[..., Any], signature: inspect.Signature) -> Verdict:
+def same(
+    name: str,
+    one: Callable[..., Any],
+    other: Callable[..., Any],
+    signature: inspect.Signature,
+    seconds: float = SECONDS_PER_CONDITION,
+) -> Verdict:
     """Check that two functions of one signature give the same answer on every path."""
     from crosshair.diff_behavior import ExceptionEquivalenceType, diff_behavior_with_signature
     from crosshair.options import DEFAULT_OPTIONS
 
-    options = DEFAULT_OPTIONS.overlay(_options())
+    options = DEFAULT_OPTIONS.overlay(_options(seconds))
     begun = time.process_time()
     unsteady: list[str] = []
     differences = list(
@@ -103,20 +110,21 @@ def same(name: str, one: Callable[..., Any], other: Callable[..., Any], signatur
             on_nondeterminism=lambda: unsteady.append("not deterministic"),
         )
     )
-    seconds = time.process_time() - begun
+    spent = time.process_time() - begun
     if differences:
         first = differences[0]
         said = f"{first.args}: {first.result1.return_repr} and {first.result2.return_repr}"
-        return Verdict(name, "differ", options.stats["num_paths"], seconds, said[:600])
+        return Verdict(name, "differ", options.stats["num_paths"], spent, said[:600])
     exhausted = options.stats["exhaustion"] > 0 and not unsteady
-    return Verdict(name, CONFIRMED if exhausted else "cannot_confirm", options.stats["num_paths"], seconds)
+    return Verdict(name, CONFIRMED if exhausted else "cannot_confirm", options.stats["num_paths"], spent)
 
 
 def plans(modules: list[ModuleType]) -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any], inspect.Signature]]:
     """For each verb: the decision, the machine's plan, and the signature of its contracted function."""
+    from crosshair.fnutil import FunctionInfo
+
     from chongming_spec.decide import SPEC
     from chongming_task.core._cells import planned
-    from crosshair.fnutil import FunctionInfo
     from tests.prove.tasks import asking
 
     functions = {name: function for module in modules for name, function in contracted(module).items()}
@@ -147,8 +155,10 @@ def report(verdict: Verdict) -> bool:
 def self_test() -> bool:
     """Whether every seeded bug is refused."""
     seeded = importlib.import_module("tests.prove.seeded_bugs")
-    verdicts = [prove(name, function) for name, function in contracted(seeded).items()]
-    verdicts.append(same("plan with a seeded bug", *seeded.DIFFERENT, inspect.signature(seeded.right, eval_str=True)))
+    limit = SECONDS_PER_SEEDED_BUG
+    verdicts = [prove(name, function, limit) for name, function in contracted(seeded).items()]
+    signature = inspect.signature(seeded.right, eval_str=True)
+    verdicts.append(same("plan with a seeded bug", *seeded.DIFFERENT, signature, limit))
     for verdict in verdicts:
         print(f"    {verdict.name:30} {verdict.verdict:15} {verdict.said[:80]}", flush=True)
     missed = [verdict.name for verdict in verdicts if verdict.verdict == CONFIRMED]
@@ -163,7 +173,10 @@ def run(only: str | None) -> bool:
     """Prove everything (or what is named `only`); whether all of it passes."""
     from chongming_spec.decide import SPEC
 
-    assert SPEC.verb_of and SPEC.edge_of and SPEC.rules_of, "computed ahead, so that each path runs the same lines"
+    # Computed ahead, so that each path runs the same lines.
+    assert SPEC.verb_of
+    assert SPEC.edge_of
+    assert SPEC.rules_of
     modules = contract_modules()
     verdicts = []
     for module in modules:

@@ -11,20 +11,22 @@ from chongming_spec.decide import SPEC, Lifecycle
 from chongming_spec.facts import Ask, Facts
 from chongming_spec.states import TaskStatus
 from models.mutants import without_edge_guard, without_verb_guard, without_when
-from tests.prove.contracts_control import revives, stops
+from tests.prove.contracts_control import pauses, revives
 from tests.prove.contracts_machine import opens_an_attempt
 from tests.prove.tasks import Answer, Task, facts_of, is_task
 
 
 def _ready(spec: Lifecycle) -> Lifecycle:
     """Compute what is computed once, so that each path runs the same lines."""
-    assert spec.verb_of and spec.edge_of and spec.rules_of
+    assert spec.verb_of
+    assert spec.edge_of
+    assert spec.rules_of
     return spec
 
 
 NO_BUDGET = _ready(without_edge_guard(TaskStatus.QUEUED, TaskStatus.STARTING))
 NO_STRAY = _ready(without_verb_guard("retry", "carrier_still_running"))
-NO_PARKING = _ready(without_when("stop", "not_paused_in_place"))
+NO_VERDICT = _ready(without_when("pause", "timed_out"))
 SEEDED = 6
 
 
@@ -41,9 +43,9 @@ def revives_beside_a_stray(task: Task, force: bool, alongside: bool) -> Answer:
 
 
 @icontract.require(is_task)
-@icontract.ensure(stops)
-def stops_what_is_not_parked(task: Task) -> Answer:
-    return NO_PARKING.decide(facts_of(task), Ask("stop"))
+@icontract.ensure(pauses)
+def pauses_past_a_verdict(task: Task) -> Answer:
+    return NO_VERDICT.decide(facts_of(task), Ask("pause"))
 
 
 @icontract.require(lambda number: number > 0 and number < 0)

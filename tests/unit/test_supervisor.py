@@ -16,7 +16,7 @@ from tests.unit.supervising import RAISED, START, Policy, Rig, saves, words
 
 
 def test_a_life_from_start_to_success() -> None:
-    """D5, D17: a slot is asked for, the carrier launched, its start confirmed, its value recorded, the slot returned."""
+    """D5, D17: slot asked for, carrier launched, start confirmed, value recorded, slot returned."""
     rig = Rig()
     assert words(rig.ask("start")) == ["need slot 1", "answer 1: queued, changed, yes", "launch 1"]
     assert words(rig.started()) == []
@@ -44,6 +44,16 @@ def test_only_durable_records_are_published_and_answered() -> None:
     assert words(told) == ["answer 1: queued, changed, yes"]
     (published,) = [one for one in told if isinstance(one, act.Publish)]
     assert [record.to_status for record in published.transitions] == ["queued"]
+
+
+def test_each_answer_waits_for_its_own_record() -> None:
+    """D13: an earlier record that became durable answers only who asked for that."""
+    rig = Rig(saving=False, granting=False)
+    rig.tell(inp.Saved(1))
+    rig.ask("start")
+    rig.ask("pause")
+    assert words(rig.tell(inp.Saved(2))) == ["answer 1: queued, changed, yes"]
+    assert words(rig.tell(inp.Saved(3))) == ["answer 2: paused, changed, yes"]
 
 
 def test_a_later_save_covers_the_earlier_ones() -> None:
@@ -192,8 +202,20 @@ class TestRetries:
     def test_a_negative_backoff_is_none(self) -> None:
         """D15: a policy of a stranger cannot put the next attempt into the past."""
         rig = Rig(max_attempts=2, policy=Policy(delay_ms=-5)).running()
+        rig.granting = False
         rig.ended("raised", retries=True)
+        assert rig.machine.snapshot.not_before == START
+        assert rig.granted()
         assert rig.path.endswith("retry_wait starting")
+
+    def test_each_attempt_has_its_own_time(self) -> None:
+        """D4, D14: what the first attempt used up is not taken from the second."""
+        rig = Rig(max_attempts=2, attempt=1_000).running()
+        rig.advance(900)
+        rig.ended("raised", retries=True)
+        rig.started()
+        assert words(rig.advance(999)) == []
+        assert words(rig.advance(1))[0] == "tell 2 stop"
 
     def test_a_budget_that_shrank_in_the_queue(self) -> None:
         """D1, D5: granted a slot without an attempt left, it fails as exhausted and gives the slot back."""

@@ -217,7 +217,7 @@ STEPS = st.one_of(
     st.tuples(st.just("advance"), st.sampled_from([0, 1, 100, 250, 1_000, 2_000, 6_000])),
     st.tuples(st.just("ring"), st.sampled_from(["window", "backoff", "resume", "start", "attempt", "idle", "pause:1"])),
 )
-FIRST = [("save",), ("ask", 0), ("save",), ("grant",), ("deliver",)]
+FIRST: list[tuple[Any, ...]] = [("save",), ("ask", 0), ("save",), ("grant",), ("deliver",)]
 
 
 def live(executor: str, steps: list[tuple[Any, ...]]) -> World:
@@ -229,9 +229,7 @@ def live(executor: str, steps: list[tuple[Any, ...]]) -> World:
 
 
 @settings(max_examples=settings().max_examples * 3)
-@given(
-    st.sampled_from(["thread", "process"]), st.sampled_from([[], FIRST]), st.lists(STEPS, min_size=1, max_size=25)
-)
+@given(st.sampled_from(["thread", "process"]), st.sampled_from([[], FIRST]), st.lists(STEPS, min_size=1, max_size=25))
 def test_any_sequence_keeps_its_promises(executor: str, first: list[Any], steps: list[Any]) -> None:
     """D3, D5, D17, D18, P-075, P-128, P-154: slots add up, histories are true, and everything can be ended."""
     live(executor, first + steps)
@@ -252,8 +250,17 @@ def test_an_old_grant_is_not_taken_for_a_new_one() -> None:
 def test_the_exit_of_a_stray_does_not_take_back_what_is_wanted() -> None:
     """D10, D17: each slot is known by its carrier, so an old one's exit leaves the new one's request alone."""
     world = World("thread")
-    for step in [*FIRST, ("save",), ("confirm", 0), ("save",), ("ask", 2), ("save",), ("advance", 0), ("save",)]:
-        getattr(world, step[0])(*step[1:])
+    steps: list[tuple[Any, ...]] = [
+        ("save",),
+        ("confirm", 0),
+        ("save",),
+        ("ask", 2),
+        ("save",),
+        ("advance", 0),
+        ("save",),
+    ]
+    for name, *values in [*FIRST, *steps]:
+        getattr(world, name)(*values)
     world.ask(10)
     world.settle()
     assert (world.scheduler.wanted, world.scheduler.held) == ([2], [1])

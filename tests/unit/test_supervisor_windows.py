@@ -230,7 +230,8 @@ class TestTimeouts:
         assert rig.machine.attempts[0].failure.kind == "timeout_attempt"
 
     @pytest.mark.parametrize(
-        ("kind", "end"), [("returned", "stopped"), ("invalid", "stopped"), ("cancelled", "stopped"), ("raised", "failed")]
+        ("kind", "end"),
+        [("returned", "stopped"), ("invalid", "stopped"), ("cancelled", "stopped"), ("raised", "failed")],
     )
     def test_a_stop_after_a_verdict(self, kind: str, end: str) -> None:
         """D14: the verdict takes success away and no more; what a person asked decides."""

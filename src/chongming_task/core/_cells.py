@@ -22,7 +22,7 @@ _TEXTS = frozenset({"has_actor", "has_reason"})
 
 @attrs.frozen
 class Cell:
-    """One verb in one state: what the call says of the carrier, and the decision with its changes if all guards hold."""
+    """One verb in one state: what a call says of the carrier, and the decision with its changes if all guards hold."""
 
     guards: tuple[Guard, ...]
     says: CarrierView | None
@@ -92,7 +92,7 @@ def text_readers_of(spec: Lifecycle) -> frozenset[str]:
 
 
 TEXT_READERS = text_readers_of(SPEC)
-PLAIN_ASKS: Mapping[str, Ask] = {verb.name: Ask(verb.name) for verb in SPEC.verbs}
+PLAIN_ASKS: Mapping[str, Ask] = {verb.name: Ask(verb.name) for verb in SPEC.verbs if verb.name not in TEXT_READERS}
 
 
 def planned(facts: Facts, ask: Ask) -> Decision | Refusal:

@@ -1,7 +1,8 @@
-"""A machine's mutable row, and the view of it that the guards read.
+"""A machine's mutable row, blank for a new task, and the view of it that the guards read.
 
-The row is a plain dict with the columns of `TaskSnapshot`, the watched columns stand beside it. `RowFacts` answers
-for both under the names of `Facts`, so that asking one guard does not cost a projection of everything.
+The row is a plain dict with the columns of `TaskSnapshot` and the watched ones, whose names differ. `RowFacts` is an
+object whose attributes are that very dict: what `Facts` calls by the name of its column costs one look, the rest is
+condensed here, and asking one guard does not cost a projection of everything.
 """
 
 from __future__ import annotations
@@ -10,73 +11,48 @@ from typing import Any
 
 import attrs
 
-from chongming_spec.facts import CarrierState, CarrierView, Deadline, Facts, Requested
+from chongming_spec.facts import CarrierState, Facts, Requested
 from chongming_spec.snapshot import TaskSnapshot
 from chongming_spec.states import TaskStatus
 from chongming_spec.step import Watch
 
 Row = dict[str, Any]
 
+WATCHABLE = frozenset(Watch._fields)
 BLANK_ROW: Row = {
-    field.name: None if field.default is attrs.NOTHING else field.default for field in attrs.fields(TaskSnapshot)
+    **{field.name: None if field.default is attrs.NOTHING else field.default for field in attrs.fields(TaskSnapshot)},
+    **Watch()._asdict(),
+    "status": TaskStatus.PENDING,
+    "status_version": 1,
 }
-BLANK_WATCH: Row = Watch()._asdict()
 
 
 class RowFacts:
-    """The facts of a row, read one by one."""
+    """The facts of a row, read one by one; they change with it."""
 
-    __slots__ = ("_row", "_watch")
+    requested_action: Requested
+    paused_in_place: bool
+    started_at: object
+    carrier_state: CarrierState
 
-    def __init__(self, row: Row, watch: Row) -> None:
-        self._row = row
-        self._watch = watch
-
-    def __getattr__(self, name: str) -> Any:
-        return self._watch[name]
-
-    @property
-    def status(self) -> TaskStatus:
-        status: TaskStatus = self._row["status"]
-        return status
+    def __init__(self, row: Row) -> None:
+        self.__dict__ = row
 
     @property
     def requested(self) -> Requested:
-        requested: Requested = self._row["requested_action"]
-        return requested
+        return self.requested_action
 
     @property
     def in_place(self) -> bool:
-        in_place: bool = self._row["paused_in_place"]
-        return in_place
+        return self.paused_in_place
 
     @property
     def started(self) -> bool:
-        return self._row["started_at"] is not None
-
-    @property
-    def attempt(self) -> int:
-        attempt: int = self._row["attempt"]
-        return attempt
-
-    @property
-    def max_attempts(self) -> int:
-        max_attempts: int = self._row["max_attempts"]
-        return max_attempts
+        return self.started_at is not None
 
     @property
     def stray(self) -> bool:
-        return self._row["carrier_state"] is not CarrierState.NONE
-
-    @property
-    def carrier(self) -> CarrierView:
-        carrier: CarrierView = self._watch["carrier"]
-        return carrier
-
-    @property
-    def verdict(self) -> Deadline:
-        verdict: Deadline = self._watch["verdict"]
-        return verdict
+        return self.carrier_state is not CarrierState.NONE
 
 
 def frozen(facts: Facts) -> Facts:

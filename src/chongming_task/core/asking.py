@@ -10,16 +10,13 @@ from chongming_spec.errors import InvalidTransition
 from chongming_spec.facts import Ask, Deadline
 from chongming_spec.states import TaskStatus
 from chongming_spec.texts import is_blank
-from chongming_task.core._cells import PLAIN_ASKS, TEXT_READERS
 from chongming_task.core.names import status_named
 
-_ASKED = frozenset({"failure", "to", "force", "alongside", "gone", "retries", "ending", "deadline"})
+ASKED = frozenset({"failure", "to", "force", "alongside", "gone", "retries", "ending", "deadline"})
 
 
 def ask_of(verb: str, actor: str | None, reason: str | None, values: Mapping[str, Any]) -> Ask:
-    """What a decision needs to know of a call; calls that give nothing of it share one ask."""
-    if verb not in TEXT_READERS and _ASKED.isdisjoint(values):
-        return PLAIN_ASKS[verb]
+    """What a decision needs to know of a call. One that gives nothing of `ASKED` may be asked by `PLAIN_ASKS`."""
     failure = values.get("failure")
     target = values.get("to")
     return Ask(

@@ -38,8 +38,6 @@ class SlotGranted(NamedTuple):
 class SlotDenied(NamedTuple):
     """No slot is free; it keeps its place and is granted one later."""
 
-    run: int
-
 
 class Started(NamedTuple):
     """The carrier confirms that it runs."""

@@ -14,23 +14,22 @@ from typing import Any, cast
 from chongming_spec.checked import decide
 from chongming_spec.contracts import ENABLED
 from chongming_spec.decide import SPEC, Decision, Refusal
-from chongming_spec.errors import ConfigurationError, InternalError, InvalidTransition
+from chongming_spec.errors import ConfigurationError, InternalError
 from chongming_spec.facts import Ask, CarrierView, Facts
 from chongming_spec.failures import FAILURE_REQUIRED
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TERMINAL, TaskStatus, occupies
-from chongming_spec.step import Plan, apply_plan, disposition_of, filled, kind_of, seen_carrier, trigger_of
+from chongming_spec.step import Plan, apply_plan, filled, kind_of, seen_carrier, snapshot_of, trigger_of
 from chongming_spec.texts import check_id, check_text
 from chongming_task.clock import utcnow
 from chongming_task.core._cells import CELLS, PLAIN_ASKS, SAYS, plan_for
 from chongming_task.core._generated_verbs import GeneratedVerbs
-from chongming_task.core._row import BLANK_ROW, BLANK_WATCH, Row, RowFacts, frozen
-from chongming_task.core.asking import ask_of, reachable, refusal_error
+from chongming_task.core._row import BLANK_ROW, WATCHABLE, Row, RowFacts, frozen
+from chongming_task.core.asking import ASKED, ask_of, reachable, refusal_error
 from chongming_task.core.names import near, status_named
 from chongming_task.core.permission import Permission
 
 _NOTHING: Mapping[str, Any] = {}
-_NO_TAGS: frozenset[str] = frozenset()
 _OWN_COLUMNS = frozenset(
     {"priority", "bucket", "bucket_key", "pipeline_run_id", "task", "epoch", "declared_attempts", "executor"}
 )
@@ -39,12 +38,11 @@ _OWN_COLUMNS = frozenset(
 class StateMachine(GeneratedVerbs):
     """One task's life. Every verb of the spec is a method; `apply(verb, **request)` is the generic entry (D43)."""
 
-    __slots__ = ("_attempts", "_facts", "_now", "_owner", "_records", "_row", "_snapshot", "_watch")
+    __slots__ = ("_attempts", "_facts", "_now", "_owner", "_records", "_row", "_snapshot")
 
     def __init__(self, row: Row, owner: str, now: Callable[[], datetime]) -> None:
         self._row = row
-        self._watch = BLANK_WATCH.copy()
-        self._facts = cast(Facts, RowFacts(row, self._watch))
+        self._facts = cast(Facts, RowFacts(row))
         self._owner = owner
         self._now = now
         self._records: list[Any] = []
@@ -78,23 +76,21 @@ class StateMachine(GeneratedVerbs):
             raise ConfigurationError(
                 f"create takes no {', '.join(sorted(unknown))}; use {', '.join(sorted(_OWN_COLUMNS))}"
             )
-        row: Row = {
-            **BLANK_ROW,
-            "task_id": check_id("task_id", task_id),
-            "name": check_text("name", name),
-            "task": name,
-            "status": TaskStatus.PENDING,
-            "status_version": 1,
-            "created_at": at,
-            "updated_at": at,
-            "tags": _tags(tags) if tags else _NO_TAGS,
-            "max_attempts": max_attempts,
-            "declared_attempts": max_attempts,
-            "owner": check_text("owner", owner),
-            **columns,
-        }
+        row = BLANK_ROW.copy()
+        row["task_id"] = check_id("task_id", task_id)
+        row["name"] = row["task"] = check_text("name", name)
+        row["created_at"] = row["updated_at"] = at
+        row["max_attempts"] = row["declared_attempts"] = max_attempts
+        row["owner"] = check_text("owner", owner)
+        if tags != ():
+            row["tags"] = _tags(tags)
+        if columns:
+            row.update(columns)
         machine = cls(row, owner, now)
-        machine._records.append(_created(row, actor or owner, reason))
+        by = actor or owner
+        machine._records.append(
+            (task_id, 1, None, row["status"], "user:create", by, reason, at, 0, max_attempts, row["epoch"], 1)
+        )
         return machine
 
     # Reading
@@ -103,7 +99,7 @@ class StateMachine(GeneratedVerbs):
     def snapshot(self) -> TaskSnapshot:
         """The present version, frozen; the same object until something changes."""
         if self._snapshot is None:
-            self._snapshot = TaskSnapshot(**self._row)
+            self._snapshot = snapshot_of(self._row)
         return self._snapshot
 
     @property
@@ -174,10 +170,10 @@ class StateMachine(GeneratedVerbs):
 
     def watch(self, **known: Any) -> None:
         """Tell the machine what its supervisor knows: fields of `chongming_spec.step.Watch`."""
-        unknown = known.keys() - self._watch.keys()
+        unknown = known.keys() - WATCHABLE
         if unknown:
             raise InternalError(f"nothing like {', '.join(sorted(unknown))} is watched")
-        self._watch.update(known)
+        self._row.update(known)
 
     def timed_by(self, now: Callable[[], datetime]) -> None:
         """Take the time from somewhere else."""
@@ -207,7 +203,7 @@ class StateMachine(GeneratedVerbs):
         return self._take(verb, request.pop("actor", None), request.pop("reason", None), request or None)
 
     def _take(self, verb: str, actor: str | None, reason: str | None, values: dict[str, Any] | None) -> bool:
-        return bool(self.step(verb, actor, reason, values).path)
+        return self.step(verb, actor, reason, values).path != ()
 
     def step(
         self,
@@ -219,48 +215,48 @@ class StateMachine(GeneratedVerbs):
     ) -> Decision:
         """Take one verb: ask, change, record. `values` holds its other parameters and the columns to copy.
 
+        A prepared answer is taken where there is one; a call that testifies of the carrier is heard with it.
         Raises InvalidTransition or one of its kinds, with nothing changed.
         """
         if actor is not None:
             check_text("actor", actor)
         if reason is not None:
             check_text("reason", reason)
+        ask = PLAIN_ASKS.get(verb)
+        is_plain = ask is not None and (values is None or ASKED.isdisjoint(values))
         given = _NOTHING if values is None else values
-        ask = ask_of(verb, actor, reason, given)
-        decision, plan = self._answer(ask)
-        if ENABLED:
-            self._second_opinion(ask, decision)
-        if trigger is None:
-            trigger = plan.trigger if ask is PLAIN_ASKS[verb] else trigger_of(decision, ask)
-        self._change(decision, plan, ask, given, trigger, actor or self._owner, reason)
-        return decision
-
-    def _answer(self, ask: Ask) -> tuple[Decision, Plan]:
-        """The prepared answer if there is one; a call that testifies of the carrier is heard with it."""
-        watch = self._watch
-        carrier = watch["carrier"]
-        cell = CELLS[ask.verb].get(self._row["status"])
+        if ask is None or not is_plain:
+            ask = ask_of(verb, actor, reason, given)
+        row = self._row
+        carrier = row["carrier"]
+        answer = None
+        cell = CELLS[verb].get(row["status"])
         if cell is not None:
             if cell.says is not None:
-                watch["carrier"] = cell.says
+                row["carrier"] = cell.says
             for guard in cell.guards:
                 if not guard.holds(self._facts, ask):
                     break
             else:
-                return cell.answer
-        return self._asked(ask, carrier)
+                answer = cell.answer
+        decision, plan = answer or self._asked(ask, carrier)
+        if ENABLED:
+            self._second_opinion(ask, decision)
+        if trigger is None:
+            trigger = plan.trigger if is_plain else trigger_of(decision, ask)
+        self._change(decision, plan, ask, given, trigger, actor or self._owner, reason)
+        return decision
 
     def _asked(self, ask: Ask, carrier: CarrierView) -> tuple[Decision, Plan]:
         """The answer of the tables. Only if a call is heard, what it says of the carrier is how the carrier is."""
-        watch = self._watch
-        says = SAYS.get(ask.verb, _NOTHING)
-        watch["carrier"] = says.get(self._row["status"], carrier)
+        row = self._row
+        row["carrier"] = SAYS.get(ask.verb, _NOTHING).get(row["status"], carrier)
         answer = SPEC.decide(self.facts, ask)
         if isinstance(answer, Refusal):
-            watch["carrier"] = carrier
-            raise refusal_error(answer, self._row["task_id"])
+            row["carrier"] = carrier
+            raise refusal_error(answer, row["task_id"])
         if answer.rule is None:
-            watch["carrier"] = carrier
+            row["carrier"] = carrier
         return answer, plan_for(answer)
 
     def _second_opinion(self, ask: Ask, decision: Decision) -> None:
@@ -278,10 +274,10 @@ class StateMachine(GeneratedVerbs):
         actor: str,
         reason: str | None,
     ) -> None:
-        """Apply a decision and keep its record as a plain tuple, which becomes a `Transition` when somebody reads it."""
+        """Apply a decision; its record is kept as a plain tuple and becomes a `Transition` when somebody reads it."""
         row = self._row
         in_place, requested = row["paused_in_place"], row["requested_action"]
-        carrier = self._watch["carrier"] if ask.ending is None else seen_carrier(self._facts, ask)
+        carrier = row["carrier"] if ask.ending is None else seen_carrier(self._facts, ask)
         kind = None
         if plan.fails or plan.holds:
             kind = kind_of(self._facts, ask, decision) if plan.fails else None
@@ -289,7 +285,7 @@ class StateMachine(GeneratedVerbs):
         now = self._now()
         if now < row["updated_at"]:
             now = row["updated_at"]
-        apply_plan(plan, row, self._watch, ask, given, now)
+        apply_plan(plan, row, ask, given, now)
         self._snapshot = None
         _, source, _, path = decision
         if not path:
@@ -321,31 +317,14 @@ class StateMachine(GeneratedVerbs):
         row["updated_at"] = now
         if plan.opens:
             self._attempts.append([row["attempt"], row["generation"], row["epoch"], now, None, None, None, None])
-        elif plan.may_close and occupies(source, in_place) and not occupies(target, row["paused_in_place"]):
-            self._attempts[-1][4:7] = now, disposition_of(decision), row["failure"]
+        elif plan.closes and occupies(source, in_place) and not occupies(target, row["paused_in_place"]):
+            self._attempts[-1][4:7] = now, plan.closes, row["failure"]
         if (target in TERMINAL) is (row["ended_at"] is None) or (target in FAILURE_REQUIRED and row["failure"] is None):
             raise InternalError(f"{row['task_id']} would be {target} without its end or its failure")
 
     def note_late_result(self, attempt: int, note: str) -> None:
         """Keep what a carrier reported after its attempt was closed; `attempt` counts the records from 0 (D5, D11)."""
         self._attempts[attempt][7] = note
-
-
-def _created(row: Row, actor: str, reason: str | None) -> tuple[Any, ...]:
-    return (
-        row["task_id"],
-        1,
-        None,
-        row["status"],
-        "user:create",
-        actor,
-        reason,
-        row["created_at"],
-        row["attempt"],
-        row["max_attempts"],
-        row["epoch"],
-        row["generation"],
-    )
 
 
 def _first_hop(decision: Decision, last: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -123,8 +123,8 @@ class Supervisor:
             case inp.SlotGranted(run):
                 if self._wants_slot and run == self._runs:  # else it was returned while the grant was on its way
                     self._granted()
-            case inp.SlotDenied(run):
-                if run == self._runs and predicates.awaits_backoff(self._machine.view):
+            case inp.SlotDenied():
+                if predicates.awaits_backoff(self._machine.view):
                     self._try("mark_queued", reason="the backoff is over and no slot is free")
             case inp.Started(run, pid):
                 if run == self._run:
@@ -177,10 +177,9 @@ class Supervisor:
     def _granted(self) -> None:
         self._wants_slot = False
         self._has_slot = True
-        if predicates.awaits_slot(self._machine.view):
-            started = self._try("mark_starting", values={"executor": self._terms.executor.name})
-            if started is None:  # the budget shrank since it was queued (D5)
-                self._try("mark_failed", values={"failure": exhausted_failure()})
+        started = self._try("mark_starting", values={"executor": self._terms.executor.name})
+        if started is None:  # the budget shrank since it was queued (D5)
+            self._try("mark_failed", values={"failure": exhausted_failure()})
 
     def _launch(self) -> None:
         self._run = self._runs

@@ -152,10 +152,10 @@ class TaskDriver:
 
     @property
     def running(self) -> bool:
-        """Whether any carrier of the task is alive, abandoned ones included."""
+        """Whether any carrier of the task is alive, abandoned ones and those just being launched included."""
         with self._changed:
-            carriers = list(self._carriers.values())
-        return any(carrier.running for carrier in carriers)
+            carriers = [self._carriers.get(run) for run in self._sinks]
+        return any(carrier is None or carrier.running for carrier in carriers)
 
     # Asking, from any thread
 
@@ -300,7 +300,8 @@ class TaskDriver:
 
     def _launch(self, run: int, snapshot: TaskSnapshot) -> None:
         sink = _Sink(self, run)
-        self._sinks[run] = sink
+        with self._changed:
+            self._sinks[run] = sink
         self.progress = None
         self._beats, self._beaten_at = 0, None
         try:
