@@ -78,7 +78,8 @@ class Verb:
     """One verb. `guards` are refused in this order, after the look-up and before a rule is chosen.
 
     `already`: states in which it is done before it is asked (D13). `kind`: the failure recorded when none is given.
-    `testifies`: what the very call says of the carrier ("it runs", "it is parked").
+    `testifies`: what the very call says of the carrier ("it runs", "it is parked"). `reason`: the one recorded when
+    none is given, for verbs whose record must not be without (D2).
     """
 
     name: str
@@ -91,6 +92,7 @@ class Verb:
     params: tuple[Param, ...] = ()
     kind: FailureKind | None = None
     testifies: CarrierView | None = None
+    reason: str | None = None
 
 
 def each(

@@ -9,7 +9,7 @@ from chongming_spec.algebra import Tell
 from chongming_spec.decide import Decision
 from chongming_spec.effects import CLOSE, END, OPEN, REVIVE
 from chongming_spec.facts import CarrierView, Deadline, Facts
-from chongming_spec.states import OCCUPYING, TERMINAL, TaskStatus
+from chongming_spec.states import OCCUPYING, TaskStatus
 
 _MOVING = OCCUPYING | {TaskStatus.QUEUED, TaskStatus.RETRY_WAIT}
 _STANDS: dict[str, frozenset[TaskStatus]] = {
@@ -43,11 +43,6 @@ def awaits_parking(facts: Facts) -> bool:
 def is_held(facts: Facts) -> bool:
     """Whether it is on hold, in place or not."""
     return facts.status is TaskStatus.PAUSED
-
-
-def is_over(facts: Facts) -> bool:
-    """Whether it ended."""
-    return facts.status in TERMINAL
 
 
 def succeeded(status: TaskStatus) -> bool:

@@ -234,6 +234,8 @@ def step(snapshot: TaskSnapshot, watch: Watch, ask: Ask, details: Details, spec:
     row = {**attrs.asdict(snapshot, recurse=False), **watch._asdict()}
     if decision.rule is not None:
         row["carrier"] = facts.carrier
+    if details.reason is None and decision.verb.reason is not None:
+        details = attrs.evolve(details, reason=decision.verb.reason)
     kind = kind_of(facts, ask, decision)
     now = max(snapshot.updated_at, details.now)
     plan = plan_of(decision)

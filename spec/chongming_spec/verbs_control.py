@@ -239,6 +239,7 @@ CONTROL_VERBS: tuple[Verb, ...] = (
             Rule(_S.PAUSED, _S.PAUSED, when=(g.LIFTED,), effects=_ADOPTED, out_of_band=True),
         ),
         guards=(g.LEASE_OVER,),
+        reason="its owner is gone",
         params=(
             ACTOR,
             REASON,

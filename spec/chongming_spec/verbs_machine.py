@@ -173,6 +173,7 @@ MACHINE_VERBS: tuple[Verb, ...] = (
         ),
         guards=(g.KIND_FITS,),
         kind=FailureKind.LOST,
+        reason="nobody can know what came of it",
         params=(
             FAILURE,
             Param("gone", "bool", "False", "The caller vouches that the carrier is gone (D10)."),

@@ -180,16 +180,22 @@ def test_an_interrupt_from_the_keyboard(tmp_path: Path, executor: str) -> None:
     path = script(
         tmp_path,
         f"""
+        import threading
         from chongming_task import *
 
         def body(ctx):
+            if {executor} is ThreadExecutor:
+                started.wait()
             print("at work", flush=True)
             while True:
                 ctx.sleep(0.05)
 
+        started = threading.Event()
         run = TaskRun(body, executor={executor}())
         try:
-            run.start().wait()
+            run.start()
+            started.set()
+            run.wait()
         except KeyboardInterrupt:
             status = run.status
             run.stop()

@@ -131,6 +131,44 @@ def test_a_defect_without_anybody_asking(caplog: pytest.LogCaptureFixture, monke
     assert "a defect was met" in caplog.text
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_a_signal_that_cannot_be_given(error: type[BaseException], caplog: pytest.LogCaptureFixture) -> None:
+    """D18, P-128: whatever is raised while actions are carried out, an interrupt included, later verbs still work."""
+    clock = FakeClock()
+    run = running(ticking, clock=clock)
+    carrier = run._driver._carriers[1]
+
+    def broken(*args: Any) -> None:
+        raise error("now of all times")
+
+    carrier.signal = broken  # type: ignore[assignment,method-assign]
+    with pytest.raises(error):
+        run.stop()
+    assert run.wait(0).status == "lost"
+    assert run.do("stop").changed is False
+    assert "a defect was met" in caplog.text
+    del carrier.signal
+    carrier.signal("stop")  # type: ignore[arg-type]
+
+
+def test_giving_up_may_fail_too(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D18: then it is logged, and the mailbox goes on all the same."""
+    clock = FakeClock()
+    run = running(ticking, clock=clock)
+
+    def broken(*args: Any) -> None:
+        raise ZeroDivisionError("ours")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run._supervisor, "_asked", broken)
+        patch.setattr(run._supervisor, "give_up", broken)
+        with pytest.raises(ZeroDivisionError):
+            run.stop()
+    assert "giving up failed" in caplog.text
+    run.stop()
+    assert run.wait().status == "stopped"
+
+
 def test_a_body_that_takes_only_the_callers_thread() -> None:
     """D20, guide 7.2: KeyboardInterrupt is recorded first and then reaches who called; another start finds it over."""
 

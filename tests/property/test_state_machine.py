@@ -29,7 +29,7 @@ from tests.property.tasks import BEGIN, PARAMETERS, WORLD, ask_of, calls, watch_
 
 OWNER = "me#1"
 ROUND_ABOUT = ("reset", "adopt")
-PICKS = st.lists(st.integers(0, 9), max_size=4)
+PICKS = st.lists(st.integers(0, 9), max_size=8)
 _EXAMPLES = {"ending": EndingKind.RAISED, "deadline": Deadline.START, "retries": True, "reason": "why", "actor": "ann"}
 _GIVEN = {verb.name: WORLD.get(verb.name) or tuple(param.name for param in verb.params) for verb in SPEC.verbs}
 SHORT_CALLS = {

@@ -160,14 +160,14 @@ def has_lease_over(lease_over: bool) -> bool:
     return guards.has_lease_over(Facts(S.PENDING, lease_over=lease_over), Ask(""))
 
 
-@icontract.ensure(lambda has_actor, result: result is has_actor)
-def has_actor(has_actor: bool) -> bool:
-    return guards.has_actor(Facts(S.PENDING), Ask("", has_actor=has_actor))
+@icontract.ensure(lambda given, result: result is given)
+def has_actor(given: bool) -> bool:
+    return guards.has_actor(Facts(S.PENDING), Ask("", has_actor=given))
 
 
-@icontract.ensure(lambda has_reason, result: result is has_reason)
-def has_reason(has_reason: bool) -> bool:
-    return guards.has_reason(Facts(S.PENDING), Ask("", has_reason=has_reason))
+@icontract.ensure(lambda given, result: result is given)
+def has_reason(given: bool) -> bool:
+    return guards.has_reason(Facts(S.PENDING), Ask("", has_reason=given))
 
 
 @icontract.ensure(lambda target, result: result is any(row.status is target and row.terminal for row in STATES))

@@ -16,7 +16,7 @@ from chongming_spec.states import TaskStatus
 from chongming_spec.timeouts import Stopwatch
 from tests.prove.contracts_guards import task
 
-FIRST_ATTEMPTS = 4
+FIRST_ATTEMPTS = 2
 
 
 def counts_on(spent: int, since: int, runs: bool, now: int, result: int) -> bool:

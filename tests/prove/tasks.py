@@ -3,7 +3,7 @@
 A solver splits on every member of an enum before it runs a single line, so five enum columns alone would make 1,200
 paths. Most of those no task can have. `SITUATIONS` lists the ones that a coherent task can have; a `Task` names one by
 its place in that list and leaves the rest to ints and bools, which split only where a rule looks at them. That the list
-is neither too long nor too short is checked by going through every combination (`test_prove.py`). Only Python's own
+is neither too long nor too short is checked by going through every combination (`test_contracts.py`). Only Python's own
 types and enums appear here: no times, no texts.
 """
 

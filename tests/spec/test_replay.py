@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -16,7 +17,7 @@ from chongming_spec.decide import SPEC, Lifecycle
 from chongming_spec.errors import ConfigurationError, InvalidTransition
 from chongming_spec.facts import CarrierView, Deadline, EndingKind, Requested
 from chongming_spec.failures import FailureKind
-from chongming_spec.replay import CHECKS, Replay, replay
+from chongming_spec.replay import CHECKS, Replay, findings_between, is_out_of_band, replay
 from chongming_spec.snapshot import Failure, Transition
 from chongming_spec.states import TERMINAL, TaskStatus
 from chongming_spec.transitions import Edge, OutOfBand
@@ -304,3 +305,25 @@ def test_a_blank_actor_is_refused_before_it_is_recorded() -> None:
     with pytest.raises((InvalidTransition, ConfigurationError)):
         m.reset(actor="\u200b", reason="x")
     assert replay(m.transitions).ok
+
+
+def test_two_records_can_be_judged_by_themselves() -> None:
+    """Whoever holds a record and the one before it, a store for instance, judges the pair like a whole history."""
+    for before, record in pairwise(LIFE):
+        assert findings_between(before, record) == []
+    before, record = LIFE[1], attrs.evolve(LIFE[2], epoch=7)
+    assert {finding.check for finding in findings_between(before, record)} == {"epoch"}
+
+
+def test_a_move_out_of_band_is_told_by_its_trigger_and_its_states() -> None:
+    """`skip` is out of band only from where no edge leads; a creation never is (D2)."""
+    one = machine()
+    one.mark_queued()
+    one.skip()
+    another = machine(1)
+    another.mark_queued()
+    another.mark_starting()
+    another.mark_failed()
+    another.skip()
+    assert [is_out_of_band(record) for record in one.transitions] == [False, False, False]
+    assert is_out_of_band(another.transitions[-1])

@@ -45,7 +45,7 @@ def exhausted_failure() -> Failure:
     return Failure(FailureKind.ATTEMPTS_EXHAUSTED, message="no attempt is left; retry(force=True) allows one more")
 
 
-def defect_failure(broken: Exception) -> Failure:
+def defect_failure(broken: BaseException) -> Failure:
     """The failure of a task whose supervisor met a defect of ours."""
     return Failure(
         FailureKind.LOST,

@@ -81,7 +81,7 @@ class StateMachine(GeneratedVerbs):
         row["name"] = row["task"] = check_text("name", name)
         row["created_at"] = row["updated_at"] = at
         row["max_attempts"] = row["declared_attempts"] = max_attempts
-        row["owner"] = check_text("owner", owner)
+        row["owner"] = check_id("owner", owner)
         if tags != ():
             row["tags"] = _tags(tags)
         if columns:
@@ -244,6 +244,8 @@ class StateMachine(GeneratedVerbs):
             self._second_opinion(ask, decision)
         if trigger is None:
             trigger = plan.trigger if is_plain else trigger_of(decision, ask)
+        if reason is None:
+            reason = decision.verb.reason
         self._change(decision, plan, ask, given, trigger, actor or self._owner, reason)
         return decision
 

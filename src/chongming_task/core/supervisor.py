@@ -102,7 +102,7 @@ class Supervisor:
             self._take(given)
         return self._actions
 
-    def give_up(self, broken: Exception, now: Moment) -> list[act.Action]:
+    def give_up(self, broken: BaseException, now: Moment) -> list[act.Action]:
         """A defect of ours was met while an input was handled: nobody can know any more what the task does (D18)."""
         self._now = now
         self._actions = []

@@ -108,7 +108,7 @@ class TaskDriver:
         self._inline: deque[InlineCarrier] = deque()
         self._carrying = False
         self._run = 0
-        self._answers: dict[int, act.Answer | Exception] = {}
+        self._answers: dict[int, act.Answer | BaseException] = {}
         self._waiters = 0
         self._ending: Ending | None = None
         self._beats = 0
@@ -169,7 +169,7 @@ class TaskDriver:
             while waiter not in self._answers:
                 self.clock.wait(self._changed, None)
             answer = self._answers.pop(waiter)
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -213,20 +213,29 @@ class TaskDriver:
         self._drain()
 
     def _drain(self) -> None:
+        """Work off the letters. An interrupt of this thread is met like a defect, and raised once all is worked off."""
+        interrupt: BaseException | None = None
         while (letter := self._next_letter()) is not None:
-            self._perform(self._handle(letter))
+            try:
+                self._perform(self._supervisor.handle(letter, self._moment()))
+            except BaseException as broken:
+                interrupt = interrupt if isinstance(broken, Exception) else broken
+                self._give_up(letter, broken)
             self._look()
             if isinstance(letter, inp.Exited):
                 self._forget(letter.run)
+        if interrupt is not None:
+            raise interrupt
 
-    def _handle(self, letter: inp.Input) -> list[act.Action]:
+    def _give_up(self, letter: inp.Input, broken: BaseException) -> None:
+        """Half an input was handled, and nobody knows which half: the task is lost, and nobody waits for ever (D18)."""
+        logger.error("task %s: a defect was met", self._seen.task_id, exc_info=broken)
+        if isinstance(letter, inp.Asked):
+            self._resolve(letter.waiter, broken)
         try:
-            return self._supervisor.handle(letter, self._moment())
-        except Exception as broken:
-            logger.exception("task %s: a defect was met", self._seen.task_id)
-            if isinstance(letter, inp.Asked):
-                self._resolve(letter.waiter, broken)
-            return self._supervisor.give_up(broken, self._moment())
+            self._perform(self._supervisor.give_up(broken, self._moment()))
+        except Exception:
+            logger.exception("task %s: giving up failed", self._seen.task_id)
 
     def _next_letter(self) -> inp.Input | None:
         with self._changed:
@@ -342,9 +351,9 @@ class TaskDriver:
         carrier = self._carriers.get(self._run)
         self.post(inp.TimerFired(key, (0, None) if carrier is None else carrier.beats))
 
-    def _resolve(self, waiter: int, answer: act.Answer | Exception) -> None:
+    def _resolve(self, waiter: int, answer: act.Answer | BaseException) -> None:
         if waiter == NOBODY:
             return
         with self._changed:
-            self._answers[waiter] = answer
+            self._answers.setdefault(waiter, answer)
             self._changed.notify_all()
