@@ -28,6 +28,9 @@ logger = logging.getLogger("chongming_task.clock")
 LONGEST_WAIT = 3600.0
 """Seconds of one wait on a condition; longer ones are repeated, since platforms limit a single wait."""
 
+MAIN_WAIT = 0.5
+"""The same in the main thread: an interrupt that comes just before it blocks is only met when it wakes."""
+
 
 class Moment(NamedTuple):
     """D15: `wall` (aware UTC) stamps records, `mono_ms` (monotonic milliseconds) counts deadlines."""
@@ -161,11 +164,10 @@ class SystemClock:
 
     def wait(self, condition: threading.Condition, until_ms: int | None) -> bool:
         """Wait on the held `condition` until notified (True) or until the time is over (False)."""
-        if until_ms is None:
-            condition.wait()
-            return True
-        while (left := until_ms / 1000 - time.monotonic()) > 0:
-            if condition.wait(min(left, LONGEST_WAIT)):
+        longest = MAIN_WAIT if threading.current_thread() is threading.main_thread() else LONGEST_WAIT
+        left = longest
+        while until_ms is None or (left := until_ms / 1000 - time.monotonic()) > 0:
+            if condition.wait(min(left, longest)):
                 return True
         return False
 

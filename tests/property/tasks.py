@@ -104,7 +104,7 @@ ASKS: st.SearchStrategy[Ask] = st.sampled_from(SPEC.verbs).flatmap(
 def snapshots(draw: st.DrawFn, facts: Facts) -> TaskSnapshot:
     """A snapshot of which `facts` are the facts, as far as it holds them."""
     status = facts.status
-    kinds: list[FailureKind | None] = sorted(KINDS_IN[status]) or [None]
+    kinds: tuple[FailureKind | None, ...] = tuple(sorted(KINDS_IN[status])) or (None,)
     is_over = status in TERMINAL
     kind = draw(st.sampled_from(kinds)) if is_over or facts.attempt else None
     has_begun = facts.started

@@ -1,8 +1,8 @@
 """The arithmetic under contract: stopwatches, deadlines, windows, sampling, backoff; and the kind an ending leaves.
 
 All in integer milliseconds. `backoff_ms` repeats `grown_ms` as often as there were attempts, which no solver follows
-to its end; it is proved for the first attempts and carried on by one step more, and searched beyond that by
-`tests/property`.
+to its end; it is proved for the first two attempts, each later one is one proved step more, and `tests/property`
+searches the first three hundred.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def grown_ms(delay: int, factor: int, ceiling: int) -> int:
 
 
 def never_shrinks(attempt: int, base: int, factor: int, ceiling: int, result: int) -> bool:
-    """Between nothing and the ceiling, and the next attempt waits no less."""
-    return 0 <= result <= ceiling and (result >= min(base, ceiling))
+    """From the base, if the ceiling lets it, to the ceiling."""
+    return min(base, ceiling) <= result <= ceiling
 
 
 @icontract.require(lambda attempt: 1 <= attempt <= FIRST_ATTEMPTS)

@@ -158,7 +158,7 @@ def self_test() -> bool:
     limit = SECONDS_PER_SEEDED_BUG
     verdicts = [prove(name, function, limit) for name, function in contracted(seeded).items()]
     signature = inspect.signature(seeded.right, eval_str=True)
-    verdicts.append(same("plan with a seeded bug", *seeded.DIFFERENT, signature, limit))
+    verdicts.append(same("plan with a seeded bug", seeded.right, seeded.wrong, signature, limit))
     for verdict in verdicts:
         print(f"    {verdict.name:30} {verdict.verdict:15} {verdict.said[:80]}", flush=True)
     missed = [verdict.name for verdict in verdicts if verdict.verdict == CONFIRMED]

@@ -68,6 +68,3 @@ def wrong(task: Task) -> Answer:
     """A plan that forgets to ask whether a body is parked."""
     facts: Facts = facts_of(task)
     return SPEC.decide(facts._replace(in_place=True), Ask("resume"))
-
-
-DIFFERENT = (right, wrong)

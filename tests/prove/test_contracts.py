@@ -12,7 +12,7 @@ from chongming_spec.facts import Ask, CarrierView, Deadline, Facts, Requested, c
 from chongming_spec.guards import GUARDS
 from chongming_spec.states import TaskStatus
 from tests.prove import gate
-from tests.prove.tasks import SITUATIONS, Situation, Task, asking, facts_of, is_task, situation_at
+from tests.prove.tasks import SITUATIONS, Situation, Task, asking, facts_of, is_so, is_task, situation_at
 
 NUMBERS = {"spent_ms", "started", "stopped", "due_ms", "shortened", "sample_ms", "grown_ms", "backoff_ms"}
 CONTRACTED = {name for module in gate.contract_modules() for name in gate.contracted(module)}
@@ -51,13 +51,13 @@ def test_the_situations_are_all_there_are() -> None:
     """D3, D4, D14: each combination of the tied columns is listed if and only if some coherent task has it."""
     listed = set(SITUATIONS)
     assert len(listed) == len(SITUATIONS)
-    free = [
-        {"attempt": attempt, "abort_left": abort_left, "killed": killed, "killable": True}
-        for attempt, abort_left, killed in product((0, 1), (False, True), (False, True))
-    ]
     for columns in product(TaskStatus, Requested, (False, True), (False, True), CarrierView, Deadline):
         situation = Situation(*columns)
-        occurs = any(coherent(Facts(**situation._asdict(), **values)) for values in free)
+        facts = Facts(**situation._asdict(), killable=True)
+        occurs = any(
+            coherent(facts._replace(attempt=attempt, abort_left=abort_left, killed=killed))
+            for attempt, abort_left, killed in product((0, 1), (False, True), (False, True))
+        )
         assert (situation in listed) is occurs, situation
 
 
@@ -85,7 +85,8 @@ def test_a_plan_is_asked_by_the_parameters_of_its_contract() -> None:
             columns = tuple(inspect.signature(function).parameters)[1:]
             if name in SPEC.verb_of:
                 assert set(columns) <= set(Ask._fields)
-                assert asking(name, columns, SPEC.decide)
+                asked = asking(name, columns, lambda facts, ask: SPEC.decide(facts, ask._replace(verb="wait")))
+                assert is_so(asked(BLANK, *(None for _ in columns)))
 
 
 @pytest.mark.parametrize("verdict", ["cannot_confirm", "pre_unsat", "post_fail", "not checked", "differ", ""])
