@@ -4,10 +4,15 @@ D28).
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from chongming_spec.errors import ConfigurationError
+from chongming_spec.facts import Ask
 from chongming_spec.replay import replay
+from chongming_spec.snapshot import Details
+from chongming_spec.step import Step, Watch, step
 from chongming_task.core.state_machine import StateMachine
 
 
@@ -48,3 +53,12 @@ def test_an_owner_that_nobody_can_see_is_refused() -> None:
     """D2: every record names somebody."""
     with pytest.raises(ConfigurationError, match="owner"):
         StateMachine.create("t", "name", owner="\u200b")
+
+
+def test_the_meaning_of_a_step_gives_the_same_reason() -> None:
+    """What a step means on a frozen snapshot and what the machine records agree about the reason, too (D2)."""
+    machine = orphan()
+    meant = step(machine.snapshot, Watch(lease_over=True), Ask("adopt"), Details(datetime.now(UTC), actor="li"))
+    assert isinstance(meant, Step)
+    machine.adopt(actor="li")
+    assert meant.transitions[-1].reason == machine.transitions[-1].reason
