@@ -93,30 +93,35 @@ def same(
     signature: inspect.Signature,
     seconds: float = SECONDS_PER_CONDITION,
 ) -> Verdict:
-    """Check that two functions of one signature give the same answer on every path."""
-    from crosshair.diff_behavior import ExceptionEquivalenceType, diff_behavior_with_signature
+    """Check that two functions give the same answer on every path, which is stronger than a search for a difference.
+
+    The arguments are tuples of ints and bools, which no function can change, so only the answers are compared.
+    """
+    from crosshair.core import deep_realize, explore_paths
     from crosshair.options import DEFAULT_OPTIONS
+    from crosshair.statespace import RootNode
 
     options = DEFAULT_OPTIONS.overlay(_options(seconds))
+    doubts: list[str] = []
+
+    def both(arguments: inspect.BoundArguments) -> bool:
+        return bool(one(*arguments.args) == other(*arguments.args))
+
+    def judge(space: Any, given: inspect.BoundArguments, _: Any, agree: Any, error: Any, __: Any) -> bool:
+        space.detach_path()
+        if agree is True:
+            return False
+        values = {key: repr(deep_realize(value)) for key, value in given.arguments.items()}
+        doubts.append(f"differ at {values}" if error is None else f"raises {error!r}")
+        return True
+
     begun = time.process_time()
-    unsteady: list[str] = []
-    differences = list(
-        diff_behavior_with_signature(
-            one,
-            other,
-            signature,
-            options,
-            ExceptionEquivalenceType.SAME_TYPE,
-            on_nondeterminism=lambda: unsteady.append("not deterministic"),
-        )
-    )
+    explore_paths(both, signature, options, RootNode(), judge, lambda: doubts.append("not deterministic"))
     spent = time.process_time() - begun
-    if differences:
-        first = differences[0]
-        said = f"{first.args}: {first.result1.return_repr} and {first.result2.return_repr}"
-        return Verdict(name, "differ", options.stats["num_paths"], spent, said[:600])
-    exhausted = options.stats["exhaustion"] > 0 and not unsteady
-    return Verdict(name, CONFIRMED if exhausted else "cannot_confirm", options.stats["num_paths"], spent)
+    paths = options.stats["num_paths"]
+    if doubts:
+        return Verdict(name, "differ", paths, spent, doubts[0][:600])
+    return Verdict(name, CONFIRMED if options.stats["exhaustion"] else "cannot_confirm", paths, spent)
 
 
 def plans(modules: list[ModuleType]) -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any], inspect.Signature]]:
