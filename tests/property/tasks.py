@@ -56,19 +56,15 @@ WORLD: dict[str, tuple[str, ...]] = {
     "close_window": ("failure", "reason"),
 }
 
-# D2: whoever makes one of these records says why.
-EXPLAINED_VERBS = ("adopt", "mark_lost", "close_window")
-
 
 def calls(verb: Verb) -> st.SearchStrategy[dict[str, Any]]:
     """Calls of a verb: all that it demands, and any of the rest."""
     names = WORLD.get(verb.name) or tuple(param.name for param in verb.params)
     demanded = {param.name for param in verb.params if not param.default} | {"ending", "deadline"}
     given = {name: PARAMETERS[name] for name in names}
-    if verb.name in EXPLAINED_VERBS:
-        given["reason"] = st.sampled_from(("its owner is gone", "by hand"))
+    if verb.name == "close_window":  # the supervisor says why the window was open (D2), and it can only end as lost
+        given["reason"] = st.sampled_from(("it was asked to stop", "too slow"))
         demanded.add("reason")
-    if verb.name == "close_window":  # the supervisor knows why the window was open, and nothing else can come of it
         given["failure"] = st.builds(Failure, st.just(FailureKind.LOST), st.just("why"), retryable=st.booleans())
     return st.fixed_dictionaries(
         {name: strategy for name, strategy in given.items() if name in demanded},
