@@ -89,6 +89,13 @@ class Transition:
     requested_action: Requested = Requested.NONE
     failure_kind: FailureKind | None = None
     carrier: CarrierView = CarrierView.NONE
+    owner: str = ""
+    command_id: str | None = None
+
+    @property
+    def transition_id(self) -> str:
+        """D22: follows from what it is, so that whoever wrote it can tell after a lost connection."""
+        return f"{self.owner}/{self.task_id}/{self.epoch}/{self.version}"
 
 
 @attrs.frozen

@@ -1,0 +1,228 @@
+"""One codec for everything a store keeps: attrs classes, enums, times and JSON values, to text and back, byte-stable.
+
+The same value always gives the same bytes: keys and sets are sorted, times are UTC with six digits. Decoding builds values
+only; nothing is looked up, imported or run (D40). What does not decode raises ValueError, which a store turns into a report
+about that one row (D29).
+"""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache
+from typing import Any
+
+import attrs
+
+Decoder = Callable[[Any], Any]
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def time_text(value: datetime) -> str:
+    """Aware time as sortable text."""
+    return value.astimezone(UTC).strftime(_TIME) if value.year >= 1000 else _early(value)
+
+
+def _early(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def time_of(text: str) -> datetime:
+    """The aware time of a text written by `time_text`."""
+    if not text.endswith("Z"):
+        raise ValueError(f"{text!r} is no time in UTC")
+    return datetime.fromisoformat(text[:-1] + "+00:00")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: dicts with sorted keys, lists, texts, numbers, booleans, None."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return time_text(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(one) for one in value)
+    if isinstance(value, Mapping):
+        return {key: plain(value[key]) for key in value}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if attrs.has(type(value)):
+        return {field.name: plain(getattr(value, field.name)) for field in attrs.fields(type(value))}
+    raise TypeError(f"a store cannot keep a {type(value).__name__}")
+
+
+def dumps(value: Any) -> str:
+    """Canonical JSON text of any value a store keeps."""
+    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def loads(text: str) -> Any:
+    """The JSON value of a text."""
+    return json.loads(text)
+
+
+def decode(kind: Any, value: Any) -> Any:
+    """The attrs class, enum, time or container `kind` whose `plain` form is `value`."""
+    return decoder(kind)(value)
+
+
+@cache
+def decoder(kind: Any) -> Decoder:
+    """How to decode one annotated type."""
+    if kind is Any:
+        return _same
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _optional(kind)
+    if origin in (frozenset, tuple, list):
+        return _sequence(origin, typing.get_args(kind)[0])
+    if origin is not None and issubclass(origin, Mapping):
+        return _checked(dict)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind
+    if kind is datetime:
+        return time_of
+    if attrs.has(kind):
+        return _attrs(kind)
+    if kind is float:
+        return _number
+    return _checked(kind)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{value!r} is no number")
+    return value
+
+
+def _checked(kind: type[Any]) -> Decoder:
+    def check(value: Any) -> Any:
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise ValueError(f"{value!r} is no {kind.__name__}")
+        return value
+
+    return check
+
+
+def _optional(kind: Any) -> Decoder:
+    (inner,) = (one for one in typing.get_args(kind) if one is not type(None))
+    inside = decoder(inner)
+    return lambda value: None if value is None else inside(value)
+
+
+def _sequence(origin: type[Any], inner: Any) -> Decoder:
+    inside = decoder(inner)
+
+    def build(value: Any) -> Any:
+        if not isinstance(value, list):
+            raise ValueError(f"{value!r} is no list")
+        return origin(inside(one) for one in value)
+
+    return build
+
+
+def _attrs(kind: type[Any]) -> Decoder:
+    hints = typing.get_type_hints(kind)
+    fields = {field.name: decoder(hints[field.name]) for field in attrs.fields(kind)}
+
+    def build(value: Any) -> Any:
+        if not isinstance(value, dict) or not value.keys() <= fields.keys():
+            raise ValueError(f"{value!r} is no {kind.__name__}")
+        try:
+            return kind(**{name: fields[name](one) for name, one in value.items()})
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+
+    return build
+
+
+class Column(typing.NamedTuple):
+    """One column of a table: its name, its SQL type, and how a field goes in and comes out."""
+
+    name: str
+    sql: str
+    encode: Callable[[Any], Any]
+    decode: Decoder
+
+
+def _scalar(kind: Any) -> tuple[str, Callable[[Any], Any], Decoder] | None:
+    if kind is bool:
+        return "INTEGER", int, _bool_of
+    if kind is int:
+        return "INTEGER", _same, _checked(int)
+    if kind is str:
+        return "TEXT", _same, _checked(str)
+    if kind is datetime:
+        return "TEXT", time_text, time_of
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "TEXT", lambda member: member.value, kind
+    return None
+
+
+def _bool_of(value: Any) -> bool:
+    if value not in (0, 1):
+        raise ValueError(f"{value!r} is no truth value")
+    return bool(value)
+
+
+def _nullable(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else function(value)
+
+
+def _from_text(inside: Decoder) -> Decoder:
+    return lambda text: inside(loads(text))
+
+
+@cache
+def columns_of(kind: Any) -> tuple[Column, ...]:
+    """The columns of an attrs class: scalars as they are, everything else as canonical JSON text."""
+    hints = typing.get_type_hints(kind)
+    columns = []
+    for field in attrs.fields(kind):
+        hint = hints[field.name]
+        inner = [one for one in typing.get_args(hint) if one is not type(None)]
+        is_optional = typing.get_origin(hint) in (typing.Union, types.UnionType) and len(inner) == 1
+        scalar = _scalar(inner[0] if is_optional else hint)
+        if scalar is not None:
+            sql, encode, decode_one = scalar
+        else:
+            inside = decoder(inner[0] if is_optional else hint)
+            sql, encode, decode_one = "TEXT", dumps, _from_text(inside)
+        nullable = is_optional or hint is Any
+        columns.append(
+            Column(
+                field.name,
+                sql if nullable else f"{sql} NOT NULL",
+                _nullable(encode) if nullable else encode,
+                _nullable(decode_one) if nullable else decode_one,
+            )
+        )
+    return tuple(columns)
+
+
+def row_of(value: Any) -> tuple[Any, ...]:
+    """The column values of an attrs instance, in the order of `columns_of`."""
+    return tuple(column.encode(getattr(value, column.name)) for column in columns_of(type(value)))
+
+
+def value_of(kind: Any, row: typing.Sequence[Any]) -> Any:
+    """The attrs instance of a row; ValueError naming the column that does not decode."""
+    values = {}
+    for column, cell in zip(columns_of(kind), row, strict=True):
+        try:
+            values[column.name] = column.decode(cell)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"column {column.name}: {error}") from None
+    return kind(**values)
