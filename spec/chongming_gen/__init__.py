@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from chongming_gen import schema
 from chongming_gen.verb_methods import module_text
 from chongming_spec.decide import SPEC
 from chongming_spec.render import pages
@@ -22,4 +23,4 @@ VERBS = "src/chongming_task/core/_generated_verbs.py"
 def generated() -> dict[str, str]:
     """Every generated file: its path below the project's root, and its text."""
     texts = {f"{REFERENCE}/{name}": text for name, text in pages().items()}
-    return {**texts, VERBS: module_text(SPEC)}
+    return {**texts, VERBS: module_text(SPEC), schema.PATH: schema.text()}

@@ -21,7 +21,7 @@ from chongming_spec.errors import (
 from chongming_spec.records import chain_problem, is_out_of_band, move_problem
 from chongming_spec.snapshot import TaskSnapshot, Transition
 from chongming_spec.states import is_terminal
-from chongming_spec.stores import Command, CommandState, LeaseView, SaveRequest
+from chongming_spec.stores import SETTLED_RUNS, Command, CommandState, LeaseView, RunRecord, SaveRequest
 
 
 def records_error(
@@ -133,3 +133,24 @@ def holds_claim(command: Command | None, claim_token: str) -> bool:
 def may_prune(row: TaskSnapshot, has_live_command: bool, run_settled: bool, possibly_alive: bool) -> bool:
     """D30: over, nothing asked of it, its run settled, and no carrier of it possibly at work."""
     return is_terminal(row.status) and not has_live_command and run_settled and not possibly_alive
+
+
+def may_adopt(
+    row: TaskSnapshot | None, read: LeaseView, lease_until: datetime | None, now: datetime, stalled_ok: bool
+) -> bool:
+    """D28: nothing changed since it was read, and the lease is over; a person may waive that for an owner that stalls."""
+    return still_as_read(row, read, lease_until) and (stalled_ok or lease_is_over(lease_until, now))
+
+
+def undeliverable(command: Command, epoch: int | None, now: datetime) -> str | None:
+    """D27: why nobody can deliver a command any more; None while somebody may."""
+    if epoch is None:
+        return "not_found"
+    if command.verb != "fenced" and command.target_epoch is not None and command.target_epoch != epoch:
+        return "superseded"
+    return "expired" if command.expires_at <= now else None
+
+
+def run_is_settled(run: RunRecord | None) -> bool:
+    """D30: whether a pipeline run is over, or unknown; its nodes may be pruned only then."""
+    return run is None or run.status in SETTLED_RUNS

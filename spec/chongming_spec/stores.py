@@ -19,6 +19,7 @@ from chongming_spec.states import TaskStatus
 
 SCHEMA_VERSION = 1
 LOG_LINES_KEPT = 200
+SETTLED_RUNS: frozenset[str] = frozenset({"succeeded", "failed", "stopped", "cancelled"})
 
 
 class CommandState(StrEnum):

@@ -185,9 +185,13 @@ def _from_text(inside: Decoder) -> Decoder:
     return lambda text: inside(loads(text))
 
 
-@cache
 def columns_of(kind: Any) -> tuple[Column, ...]:
     """The columns of an attrs class: scalars as they are, everything else as canonical JSON text."""
+    return _columns_of(kind)
+
+
+@cache
+def _columns_of(kind: Any) -> tuple[Column, ...]:
     hints = typing.get_type_hints(kind)
     columns = []
     for field in attrs.fields(kind):

@@ -1,0 +1,257 @@
+"""The SQL schema: tables with the snapshot's own column names, and triggers that refuse what the tables of the spec refuse.
+
+Nothing of the rules is written here. The edges and the out-of-band rows become literal lists inside the triggers, where no
+plain write can change them; a guard on an edge becomes the list of recorded values for which its predicate holds, found by
+asking the predicate. History is written first: a record must continue its task's history by an allowed move, and a row may
+show only what its newest record says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+from chongming_spec import SPEC_VERSION
+from chongming_spec.facts import Ask, CarrierView, Facts, Requested
+from chongming_spec.failures import FailureKind
+from chongming_spec.guards import GUARDS, Guard
+from chongming_spec.records import OUT_OF_BAND_TRIGGERS, REASON_DEMANDED
+from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
+from chongming_spec.states import TERMINAL, TaskStatus
+from chongming_spec.stores import SCHEMA_VERSION, Command, OwnerRecord, RunRecord, Tombstone
+from chongming_spec.transitions import EDGES, OUT_OF_BAND
+from chongming_spec.triggers import TRIGGER_NAMES
+from chongming_spec.verbs import VERBS
+from chongming_task.stores._codec import Column, columns_of
+
+PATH = "src/chongming_task/stores/_generated_schema.py"
+
+
+def fingerprint() -> str:
+    """A digest of the names that decide: edges with their guards, verbs with their rules; no prose (D29)."""
+    edges = [[e.source, e.target, e.guard.name if e.guard else None] for e in EDGES]
+    moves = [[row.verb, sorted(row.sources), sorted(row.targets or ())] for row in OUT_OF_BAND]
+    verbs = [
+        [
+            verb.name,
+            [g.name for g in verb.guards],
+            sorted(verb.already),
+            [
+                [rule.source, rule.target, rule.via, [g.name for g in rule.when], [e.name for e in rule.effects]]
+                for rule in verb.rules
+            ],
+        ]
+        for verb in VERBS
+    ]
+    guards = sorted({guard.name for guard in GUARDS})
+    return hashlib.sha256(json.dumps([edges, moves, verbs, guards]).encode()).hexdigest()[:16]
+
+
+# Guards as SQL, found by asking their predicates.
+
+_DOMAINS: dict[str, tuple[str, list[tuple[object, object]]]] = {
+    "in_place": ("paused_in_place", [(False, 0), (True, 1)]),
+    "requested": ("requested_action", [(one, one.value) for one in Requested]),
+    "carrier": ("carrier", [(one, one.value) for one in CarrierView]),
+    "kind": ("failure_kind", [(None, None), *((one, one.value) for one in FailureKind)]),
+}
+
+
+def guard_sql(guard: Guard) -> str:
+    """The condition on a NEW record under which `guard` holds, over the evidence a record keeps."""
+    if "attempt" in guard.reads:
+        return "NEW.attempt <= NEW.max_attempts"
+    (read,) = (name for name in guard.reads if name in _DOMAINS)
+    column, values = _DOMAINS[read]
+    allowed = [stored for value, stored in values if guard.holds(*_evidence(read, value))]
+    return f"NEW.{column} IN ({_list(allowed)})"
+
+
+def _evidence(read: str, value: object) -> tuple[Facts, Ask]:
+    facts, ask = Facts(TaskStatus.RUNNING), Ask("")
+    return (facts, ask._replace(kind=value)) if read == "kind" else (facts._replace(**{read: value}), ask)  # type: ignore[arg-type]
+
+
+def _list(values: Iterable[object]) -> str:
+    return ", ".join("NULL" if v is None else str(v) if isinstance(v, int) else f"'{v}'" for v in values)
+
+
+def _refuse(message: str, condition: str) -> str:
+    return f"    SELECT RAISE(ABORT, 'chongming: {message}') WHERE {condition};"
+
+
+# Tables
+
+
+def _table(name: str, columns: Iterable[Column], *extra: str) -> str:
+    lines = [f'    "{column.name}" {column.sql}' for column in columns]
+    return f"CREATE TABLE {name} (\n" + ",\n".join([*lines, *(f"    {one}" for one in extra)]) + "\n)"
+
+
+def tables() -> list[str]:
+    """The tables and their indexes."""
+    return [
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE counters (status TEXT PRIMARY KEY, tasks INTEGER NOT NULL) WITHOUT ROWID",
+        _table(
+            "tasks",
+            columns_of(TaskSnapshot),
+            '"submission_id" TEXT UNIQUE',
+            '"arguments" TEXT',
+            "PRIMARY KEY (task_id)",
+        ),
+        "CREATE INDEX tasks_by_status ON tasks (status, created_at, task_id)",
+        "CREATE INDEX tasks_by_creation ON tasks (created_at, task_id)",
+        "CREATE INDEX tasks_by_owner ON tasks (owner, status)",
+        "CREATE INDEX tasks_by_bucket ON tasks (bucket) WHERE bucket IS NOT NULL",
+        "CREATE INDEX tasks_by_run ON tasks (pipeline_run_id) WHERE pipeline_run_id IS NOT NULL",
+        "CREATE INDEX tasks_by_end ON tasks (ended_at) WHERE ended_at IS NOT NULL",
+        _table(
+            "transitions", columns_of(Transition), "seq INTEGER PRIMARY KEY AUTOINCREMENT", "UNIQUE (task_id, version)"
+        ),
+        "CREATE UNIQUE INDEX transitions_by_command ON transitions (command_id) WHERE command_id IS NOT NULL",
+        _table("attempts", columns_of(AttemptRecord), "PRIMARY KEY (task_id, generation, attempt)") + " WITHOUT ROWID",
+        _table("commands", columns_of(Command), "PRIMARY KEY (command_id)"),
+        "CREATE INDEX commands_by_owner ON commands (owner, state, task_id, seq)",
+        "CREATE INDEX commands_by_task ON commands (task_id, seq)",
+        _table("owners", columns_of(OwnerRecord), "PRIMARY KEY (owner)"),
+        _table("runs", columns_of(RunRecord), "PRIMARY KEY (run_id)"),
+        _table("tombstones", columns_of(Tombstone), "PRIMARY KEY (task_id)"),
+        "CREATE TABLE lines (task_id TEXT NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, level INTEGER NOT NULL, "
+        "text TEXT NOT NULL, PRIMARY KEY (task_id, number)) WITHOUT ROWID",
+    ]
+
+
+# Triggers
+
+_LAST = "(SELECT {column} FROM transitions WHERE task_id = NEW.task_id ORDER BY version DESC LIMIT 1)"
+_NEWEST_SAYS = (
+    "NOT EXISTS (SELECT 1 FROM transitions WHERE task_id = NEW.task_id AND version = NEW.status_version "
+    "AND to_status = NEW.status AND epoch = NEW.epoch AND generation = NEW.generation AND attempt = NEW.attempt) "
+    "OR NEW.status_version <> (SELECT MAX(version) FROM transitions WHERE task_id = NEW.task_id)"
+)
+_HAS_TOMBSTONE = "EXISTS (SELECT 1 FROM tombstones WHERE task_id = OLD.task_id)"
+
+
+def _moves() -> str:
+    edges = _list(f"{edge.source}>{edge.target}" for edge in EDGES)
+    in_band = f"NEW.from_status || '>' || NEW.to_status IN ({edges})"
+    return f"NOT (({in_band}) OR ({_out_of_band()}))"
+
+
+def _out_of_band() -> str:
+    parts = []
+    for trigger, row in sorted(OUT_OF_BAND_TRIGGERS.items()):
+        to = "NEW.to_status = NEW.from_status"
+        if row.targets is not None:
+            to = f"NEW.to_status IN ({_list(sorted(row.targets))}) AND NEW.to_status <> NEW.from_status"
+        parts.append(f"(NEW.trigger = '{trigger}' AND NEW.from_status IN ({_list(sorted(row.sources))}) AND {to})")
+    return " OR ".join(parts)
+
+
+def _insert_record() -> list[str]:
+    same_id = "EXISTS (SELECT 1 FROM transitions WHERE {})"
+    creation = "NEW.version = 1 AND NEW.trigger = 'user:create' AND NEW.to_status = 'pending'"
+    starts = f"NEW.to_status = '{TaskStatus.STARTING}'"
+    lines = [
+        _refuse("a record cannot be replaced", same_id.format("seq = NEW.seq OR (command_id = NEW.command_id)")),
+        _refuse("the version does not follow", f"NEW.version <> COALESCE({_LAST.format(column='version')}, 0) + 1"),
+        _refuse(
+            "it does not come from the present state", f"NEW.from_status IS NOT {_LAST.format(column='to_status')}"
+        ),
+        _refuse("only a creation comes from nowhere", f"NEW.from_status IS NULL AND NOT ({creation})"),
+        _refuse("no such move", f"NEW.from_status IS NOT NULL AND {_moves()}"),
+        _refuse("the trigger is unknown", f"NEW.trigger NOT IN ({_list(sorted(TRIGGER_NAMES))})"),
+        _refuse("it names no actor", "trim(NEW.actor) = ''"),
+        _refuse(
+            "it gives no reason",
+            f"NEW.trigger IN ({_list(sorted(REASON_DEMANDED))}) AND trim(COALESCE(NEW.reason, '')) = ''",
+        ),
+        _refuse("its time is before the last one", f"NEW.at < {_LAST.format(column='at')}"),
+        _refuse(
+            "the attempt does not follow",
+            "NEW.version > 1 AND NEW.attempt <> CASE WHEN NEW.trigger = 'admin:reset' THEN 0 "
+            f"ELSE {_LAST.format(column='attempt')} + ({starts}) END",
+        ),
+        _refuse(
+            "the epoch does not follow",
+            f"NEW.version > 1 AND CASE WHEN {_out_of_band()} THEN NEW.epoch <= {_LAST.format(column='epoch')} "
+            f"ELSE NEW.epoch <> {_LAST.format(column='epoch')} END",
+        ),
+    ]
+    for edge in EDGES:
+        if edge.guard is not None:
+            where = f"NEW.from_status = '{edge.source}' AND NEW.to_status = '{edge.target}'"
+            holds = guard_sql(edge.guard).replace("IN (NULL, ", "IN (")
+            lines.append(
+                _refuse(f"guard {edge.guard.name}", f"{where} AND NOT COALESCE({holds}, 0) AND NOT ({_out_of_band()})")
+            )
+    return lines
+
+
+def _trigger(name: str, event: str, lines: Iterable[str]) -> str:
+    return f"CREATE TRIGGER {name} BEFORE {event} BEGIN\n" + "\n".join(lines) + "\nEND"
+
+
+def _count(status: str, change: str) -> str:
+    return (
+        f"    INSERT INTO counters (status, tasks) VALUES ({status}, 0) ON CONFLICT DO NOTHING;\n"
+        f"    UPDATE counters SET tasks = tasks {change} 1 WHERE status = {status};"
+    )
+
+
+def triggers() -> list[str]:
+    """What makes the database refuse, and what keeps its counters."""
+    columns = ", ".join(f'"{column.name}"' for column in columns_of(TaskSnapshot)[:1])
+    over = _list(sorted(TERMINAL))
+    return [
+        _trigger("transitions_insert", "INSERT ON transitions", _insert_record()),
+        _trigger("transitions_update", "UPDATE ON transitions", [_refuse("a record is never changed", "1")]),
+        _trigger("transitions_delete", "DELETE ON transitions", [_refuse("a record is only pruned", f"NOT {_HAS_TOMBSTONE}")]),
+        _trigger(
+            "tasks_insert",
+            "INSERT ON tasks",
+            [
+                _refuse("a task cannot be replaced", "EXISTS (SELECT 1 FROM tasks WHERE task_id = NEW.task_id "
+                        "OR submission_id = NEW.submission_id)"),
+                _refuse("the row is not what its newest record says", _NEWEST_SAYS),
+            ],
+        ),
+        _trigger(
+            "tasks_update",
+            "UPDATE OF status, status_version, epoch, generation, attempt ON tasks",
+            [_refuse("the row is not what its newest record says", _NEWEST_SAYS)],
+        ),
+        _trigger(f"tasks_rename", f"UPDATE OF {columns} ON tasks", [_refuse("a task keeps its id", "NEW.task_id <> OLD.task_id")]),
+        _trigger("tasks_delete", "DELETE ON tasks", [_refuse("a task is only pruned", f"NOT {_HAS_TOMBSTONE}")]),
+        _trigger(
+            "tombstones_insert",
+            "INSERT ON tombstones",
+            [_refuse("only a task that is over can be pruned",
+                     f"NOT EXISTS (SELECT 1 FROM tasks WHERE task_id = NEW.task_id AND status IN ({over}))")],
+        ),
+        _trigger("attempts_delete", "DELETE ON attempts", [_refuse("an attempt is only pruned", f"NOT {_HAS_TOMBSTONE}")]),
+        _trigger(
+            "attempts_update",
+            "UPDATE ON attempts WHEN OLD.ended_at IS NOT NULL",
+            [_refuse("a closed attempt is never changed", "NEW.ended_at IS NOT OLD.ended_at OR NEW.disposition IS NOT "
+                     "OLD.disposition OR NEW.failure IS NOT OLD.failure OR NEW.started_at IS NOT OLD.started_at OR "
+                     "NEW.epoch IS NOT OLD.epoch")],
+        ),
+        "CREATE TRIGGER tasks_counted AFTER INSERT ON tasks BEGIN\n" + _count("NEW.status", "+") + "\nEND",
+        "CREATE TRIGGER tasks_moved AFTER UPDATE OF status ON tasks WHEN NEW.status <> OLD.status BEGIN\n"
+        + _count("OLD.status", "-") + "\n" + _count("NEW.status", "+") + "\nEND",
+        "CREATE TRIGGER tasks_gone AFTER DELETE ON tasks BEGIN\n" + _count("OLD.status", "-") + "\nEND",
+    ]  # fmt: skip
+
+
+def text() -> str:
+    """The generated module."""
+    statements = "".join(f'    """{one}""",\n' for one in [*tables(), *triggers()])
+    return (
+        '"""Generated by chongming_gen from chongming_spec; do not edit, run `make gen`.\n\n'
+        'The SQL schema: tables, indexes and the triggers that refuse what the spec refuses.\n"""\n\n'
+        f'SCHEMA_VERSION = {SCHEMA_VERSION}\nSPEC_VERSION = "{SPEC_VERSION}"\nFINGERPRINT = "{fingerprint()}"\n\n'
+        f"STATEMENTS: tuple[str, ...] = (\n{statements})\n"
+    )
