@@ -1,8 +1,8 @@
 """Whether one record of a history could have been written by the rules, from the record alone.
 
-A record carries what the guards saw (its evidence), so that anybody can ask the edge's guard again: a store before it accepts
-the record, an auditor years later. `attempt` is recorded after the step, so the start of an attempt is judged by the one
-before.
+A record carries what the guards saw (its evidence), so that anybody can ask the edge's guard again: a store before it
+accepts the record, an auditor years later. `attempt` is recorded after the step, so the start of an attempt is judged
+by the one before.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from chongming_spec.errors import (
     StoreCorruption,
     StoreError,
     TaskExists,
+    UnknownTask,
 )
 from chongming_spec.records import chain_problem, is_out_of_band, move_problem
 from chongming_spec.snapshot import TaskSnapshot, Transition
@@ -67,19 +68,31 @@ def is_same_save(row: TaskSnapshot, newest: Transition | None, request: SaveRequ
     )
 
 
+def was_saved(stored: Transition | None, request: SaveRequest) -> bool:
+    """D22: whether this very save was stored before, its answer lost on the way; `stored` is the record of its version.
+
+    Out of band the store drew the epoch; everything else of the record must be equal.
+    """
+    if stored is None or not request.transitions:
+        return False
+    asked = request.transitions[-1]
+    drawn = draws_epoch(request.transitions)
+    return stored == (attrs.evolve(asked, epoch=stored.epoch) if drawn else asked)
+
+
 def _same_but_epoch(stored: Transition, asked: Transition) -> bool:
     """An out-of-band record got its epoch from the store; everything else of it must be equal."""
     return is_out_of_band(stored) and attrs.evolve(asked, epoch=stored.epoch) == stored
 
 
-def save_error(row: TaskSnapshot | None, request: SaveRequest) -> StoreError | ConcurrencyConflict | None:
+def save_error(row: TaskSnapshot | None, request: SaveRequest) -> UnknownTask | ConcurrencyConflict | None:
     """The row must be at the expected version and, unless the move begins a new one, of the same epoch."""
     task_id = request.snapshot.task_id
     if row is None:
-        return StoreError(f"task {task_id!r} is not stored; create it first")
+        return UnknownTask(f"task {task_id!r} is not stored; create it first", task_id=task_id)
     if row.status_version != request.expect_version:
         return ConcurrencyConflict(
-            f"task {task_id!r} is at version {row.status_version}, not {request.expect_version}: somebody else wrote first",
+            f"task {task_id!r} is at version {row.status_version}, not {request.expect_version}: somebody wrote first",
             expected=request.expect_version, actual=row.status_version,
         )  # fmt: skip
     moves = bool(request.transitions) and any(is_out_of_band(record) for record in request.transitions)
@@ -138,7 +151,9 @@ def may_prune(row: TaskSnapshot, has_live_command: bool, run_settled: bool, poss
 def may_adopt(
     row: TaskSnapshot | None, read: LeaseView, lease_until: datetime | None, now: datetime, stalled_ok: bool
 ) -> bool:
-    """D28: nothing changed since it was read, and the lease is over; a person may waive that for an owner that stalls."""
+    """D28: nothing changed since it was read, and the lease is over; a person may waive that for an owner that
+    stalls.
+    """
     return still_as_read(row, read, lease_until) and (stalled_ok or lease_is_over(lease_until, now))
 
 

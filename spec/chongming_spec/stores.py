@@ -1,8 +1,9 @@
 """What a store keeps, and what each of its methods may do (D22-D30).
 
-A store never decides what may happen to a task; it makes sure that what is written could have happened. Four kinds of data
-have four rules: the *row* changes only by compare-and-swap on its version, the *history* only grows, the *bypass* (progress,
-heartbeat, log lines) never touches a version, and *commands* are leased. Every method below is one atomic transaction.
+A store never decides what may happen to a task; it makes sure that what is written could have happened. Four kinds of
+data have four rules: the *row* changes only by compare-and-swap on its version, the *history* only grows, the
+*bypass* (progress, heartbeat, log lines) never touches a version, and *commands* are leased. Every method below is
+one atomic transaction.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class CommandState(StrEnum):
 class Command:
     """A verb asked of another process (D26, D27). `ask` holds the verb's further parameters as JSON values.
 
-    It is bound to one epoch of its task; `seq` orders the commands of a task; whoever claims it gets a `claim_token` without
-    which nobody can complete or release it. `owner` is whom it is for.
+    It is bound to one epoch of its task; `seq` orders the commands of a task; whoever claims it gets a `claim_token`
+    without which nobody can complete or release it. `owner` is whom it is for.
     """
 
     command_id: str
@@ -90,8 +91,23 @@ class SaveRequest:
     complete: Completion | None = None
 
 
+@attrs.frozen
+class CreateRequest:
+    """One `create`: the new row with its first records, and what is kept beside it."""
+
+    snapshot: TaskSnapshot
+    transitions: tuple[Transition, ...]
+    submission_id: str | None = None
+    arguments: Mapping[str, Any] | None = None
+
+
+WriteRequest = CreateRequest | SaveRequest
+
+
 class LeaseView(NamedTuple):
-    """What a reconciler has read of a task and its owner; a lease is expired or a task adopted only if all still holds."""
+    """What a reconciler has read of a task and its owner; a lease is expired or a task adopted only if all still
+    holds.
+    """
 
     version: int
     owner: str | None

@@ -1,8 +1,8 @@
 """One codec for everything a store keeps: attrs classes, enums, times and JSON values, to text and back, byte-stable.
 
-The same value always gives the same bytes: keys and sets are sorted, times are UTC with six digits. Decoding builds values
-only; nothing is looked up, imported or run (D40). What does not decode raises ValueError, which a store turns into a report
-about that one row (D29).
+The same value always gives the same bytes: keys and sets are sorted, times are UTC with six digits. Decoding builds
+values only; nothing is looked up, imported or run (D40). What does not decode raises ValueError, which a store turns
+into a report about that one row (D29).
 """
 
 from __future__ import annotations
@@ -19,15 +19,10 @@ from typing import Any
 import attrs
 
 Decoder = Callable[[Any], Any]
-_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 def time_text(value: datetime) -> str:
     """Aware time as sortable text."""
-    return value.astimezone(UTC).strftime(_TIME) if value.year >= 1000 else _early(value)
-
-
-def _early(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -35,7 +30,7 @@ def time_of(text: str) -> datetime:
     """The aware time of a text written by `time_text`."""
     if not text.endswith("Z"):
         raise ValueError(f"{text!r} is no time in UTC")
-    return datetime.fromisoformat(text[:-1] + "+00:00")
+    return datetime.fromisoformat(text)
 
 
 def plain(value: Any) -> Any:

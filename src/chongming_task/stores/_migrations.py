@@ -1,6 +1,7 @@
 """From an older schema to this one: in one transaction, after a copy of the file is kept (D29).
 
-`MIGRATIONS` maps a schema version to the statements that lead to the next one. Schema 1 is the first, so the map is empty.
+`MIGRATIONS` maps a schema version to the statements that lead to the next one. Schema 1 is the first, so the map is
+empty.
 """
 
 from __future__ import annotations

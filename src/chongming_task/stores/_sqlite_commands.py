@@ -96,7 +96,8 @@ def claim(cursor: sqlite3.Cursor, owner: str, now: datetime, lease_seconds: floa
     """The lowest unfinished command of each task that is for this owner."""
     rows = cursor.execute(
         f"{_SELECT_COMMAND} AS c WHERE owner = ? AND state <> 'done' AND NOT EXISTS (SELECT 1 FROM commands AS e "
-        "WHERE e.task_id = c.task_id AND e.owner = c.owner AND e.seq < c.seq AND e.state <> 'done' AND e.expires_at > ?) "
+        "WHERE e.task_id = c.task_id AND e.owner = c.owner AND e.seq < c.seq AND e.state <> 'done' "
+        "AND e.expires_at > ?) "
         "ORDER BY created_at, command_id",
         (owner, time_text(now)),
     ).fetchall()

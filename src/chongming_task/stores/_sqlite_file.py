@@ -1,8 +1,8 @@
 """One SQLite file: what may be opened, how it is opened, and how its errors are told (D29).
 
 Whatever cannot be used is refused before anything is created or altered, with what was found and what to do. WAL with
-`synchronous=FULL`: what was committed survives a power cut. Every write begins with BEGIN IMMEDIATE, so that nobody reads first
-and fails to upgrade later. A connection is never carried into a forked child.
+`synchronous=FULL`: what was committed survives a power cut. Every write begins with BEGIN IMMEDIATE, so that nobody
+reads first and fails to upgrade later. A connection is never carried into a forked child.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class SqliteFile:
             )
         if theirs == ours and meta.get("fingerprint") != FINGERPRINT:
             raise StoreError(
-                f"{self.path} has spec {theirs} with fingerprint {meta.get('fingerprint')}, this library has {FINGERPRINT} "
+                f"{self.path} has spec {theirs} with fingerprint {meta.get('fingerprint')}, ours is {FINGERPRINT} "
                 "under the same version: their rules differ; use the library that wrote it"
             )
 

@@ -11,7 +11,7 @@ import attrs
 
 from chongming_spec import store_rules
 from chongming_spec.errors import StoreCorruption
-from chongming_spec.records import is_out_of_band
+from chongming_spec.records import chain_problem, is_out_of_band, move_problem
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TaskStatus
 from chongming_spec.stores import CorruptRow, QueryResult, SaveRequest, TaskQuery
@@ -57,6 +57,14 @@ def newest(cursor: sqlite3.Cursor, task_id: str) -> Transition | None:
     """The last record of a task."""
     row = cursor.execute(
         f"SELECT {_RECORD} FROM transitions WHERE task_id = ? ORDER BY version DESC LIMIT 1", (task_id,)
+    ).fetchone()
+    return None if row is None else _record(row)
+
+
+def record_of(cursor: sqlite3.Cursor, task_id: str, version: int) -> Transition | None:
+    """The record of one version of a task."""
+    row = cursor.execute(
+        f"SELECT {_RECORD} FROM transitions WHERE task_id = ? AND version = ?", (task_id, version)
     ).fetchone()
     return None if row is None else _record(row)
 
@@ -117,16 +125,17 @@ def save(cursor: sqlite3.Cursor, request: SaveRequest) -> tuple[TaskSnapshot, Ta
     """The row before and after; the same for a save that was stored already. Or the error of `store_rules`."""
     task_id = request.snapshot.task_id
     row = fetch(cursor, task_id)
-    last = newest(cursor, task_id)
-    if row is not None and store_rules.is_same_save(row, last, request):
-        return row, row
+    stored = record_of(cursor, task_id, request.snapshot.status_version)
+    if row is not None and stored is not None and store_rules.was_saved(stored, request):
+        kept = attrs.evolve(request.snapshot, epoch=stored.epoch)
+        return kept, kept
     error = store_rules.save_error(row, request)
     if error is not None:
         raise error
     assert row is not None
     if store_rules.draws_epoch(request.transitions):
         request = with_epoch(request, next_epoch(cursor))
-    problem = store_rules.records_error(request.snapshot, last, request.transitions)
+    problem = store_rules.records_error(request.snapshot, newest(cursor, task_id), request.transitions)
     if problem is not None:
         raise problem
     insert_records(cursor, request.transitions)
@@ -173,18 +182,14 @@ def attempts(cursor: sqlite3.Cursor, task_id: str, generation: int | None) -> li
 
 def append(cursor: sqlite3.Cursor, record: Transition) -> None:
     """Import one record, and let the row follow it."""
-    known = cursor.execute(
-        f"SELECT {_RECORD} FROM transitions WHERE task_id = ? AND version = ?", (record.task_id, record.version)
-    ).fetchone()
+    known = record_of(cursor, record.task_id, record.version)
     if known is not None:
-        if _record(known) != record:
+        if known != record:
             raise StoreCorruption(
                 f"task {record.task_id!r} has another record of version {record.version}", version=record.version
             )
         return
     last = newest(cursor, record.task_id)
-    from chongming_spec.records import chain_problem, move_problem
-
     problem = chain_problem(last, record) or move_problem(record)
     if problem is not None:
         raise StoreCorruption(f"task {record.task_id!r}, version {record.version}: {problem}", version=record.version)

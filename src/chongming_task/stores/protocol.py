@@ -1,7 +1,7 @@
 """What a store offers. The rows of `chongming_spec.stores.STORE_METHODS` say what each method may do and by which laws.
 
-Every method is one atomic transaction, may be called from any thread, and raises StoreError (with what to do) when the store
-cannot do it. A write that returned is durable.
+Every method is one atomic transaction, may be called from any thread, and raises StoreError (with what to do) when
+the store cannot do it. A write that returned is durable.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ class TaskStore(Protocol):
         ...
 
     def expire_lease(self, request: SaveRequest, read: LeaseView) -> TaskSnapshot | None:
-        """Save the move to lost if all is still as `read` and the lease is over by the store's clock; else None (D25)."""
+        """Save the move to lost if all is still as `read` and the lease is over by the store's clock; else None
+        (D25).
+        """
         ...
 
     def adopt(self, request: SaveRequest, read: LeaseView, *, stalled_ok: bool = False) -> TaskSnapshot | None:

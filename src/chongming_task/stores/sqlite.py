@@ -26,21 +26,21 @@ from chongming_spec.stores import (
     SaveRequest,
     TaskQuery,
     Tombstone,
+    WriteRequest,
 )
 from chongming_task.clock import Clock, system_clock
 from chongming_task.stores import _sqlite_commands as commands
 from chongming_task.stores import _sqlite_tasks as tasks
 from chongming_task.stores._codec import dumps, loads, time_of, time_text
-from chongming_task.stores._sqlite_file import SqliteFile
-
-SaveResult = TaskSnapshot | TaskError
+from chongming_task.stores._sqlite_file import SqliteFile, told
 
 
 class SqliteTaskStore:
     """Tasks in the file `path`, or in memory (`":memory:"`).
 
-    `synchronous="normal"` trades the last commits at a power cut for speed. `read_only` never creates, alters or migrates.
-    `clock` judges leases. Raises StoreError for a file that cannot be used, and then has created or altered nothing.
+    `synchronous="normal"` trades the last commits at a power cut for speed. `read_only` never creates, alters or
+    migrates. `clock` judges leases. Raises StoreError for a file that cannot be used, and then has created or altered
+    nothing.
     """
 
     def __init__(
@@ -90,19 +90,27 @@ class SqliteTaskStore:
         with self._file.write() as cursor:
             return self._save(cursor, request)
 
-    def save_many(self, requests: Sequence[SaveRequest]) -> list[SaveResult]:
-        """Many saves in one transaction, each in a savepoint of its own; the errors stand in the places of results."""
-        results: list[SaveResult] = []
+    def save_many(self, requests: Sequence[WriteRequest]) -> list[TaskSnapshot | TaskError]:
+        """Many creates and saves in one transaction, each in a savepoint; an error stands in the place of its result."""
+        results: list[TaskSnapshot | TaskError] = []
         with self._file.write() as cursor:
             for request in requests:
                 cursor.execute("SAVEPOINT one")
                 try:
-                    results.append(self._save(cursor, request))
+                    results.append(self._write(cursor, request))
                 except TaskError as error:
                     cursor.execute("ROLLBACK TO one")
                     results.append(error)
+                except sqlite3.IntegrityError as error:
+                    cursor.execute("ROLLBACK TO one")
+                    results.append(told(error, self.path))
                 cursor.execute("RELEASE one")
         return results
+
+    def _write(self, cursor: sqlite3.Cursor, request: WriteRequest) -> TaskSnapshot:
+        if isinstance(request, SaveRequest):
+            return self._save(cursor, request)
+        return tasks.create(cursor, request.snapshot, request.transitions, request.submission_id, request.arguments)
 
     def _save(self, cursor: sqlite3.Cursor, request: SaveRequest) -> TaskSnapshot:
         before, after = tasks.save(cursor, request)
