@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -154,7 +155,7 @@ class Column(typing.NamedTuple):
 
 def _scalar(kind: Any) -> tuple[str, Callable[[Any], Any], Decoder] | None:
     if kind is bool:
-        return "INTEGER", int, _bool_of
+        return "INTEGER", _same, _bool_of
     if kind is int:
         return "INTEGER", _same, _checked(int)
     if kind is str:
@@ -162,7 +163,7 @@ def _scalar(kind: Any) -> tuple[str, Callable[[Any], Any], Decoder] | None:
     if kind is datetime:
         return "TEXT", time_text, time_of
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return "TEXT", lambda member: member.value, kind
+        return "TEXT", attrgetter("value"), {member.value: member for member in kind}.__getitem__
     return None
 
 
@@ -204,24 +205,56 @@ def _columns_of(kind: Any) -> tuple[Column, ...]:
             Column(
                 field.name,
                 sql if nullable else f"{sql} NOT NULL",
-                _nullable(encode) if nullable else encode,
+                encode,
                 _nullable(decode_one) if nullable else decode_one,
             )
         )
     return tuple(columns)
 
 
+class _Shape(typing.NamedTuple):
+    """A class's columns, prepared: read all fields at once, encode only those that need it."""
+
+    read: Callable[[Any], tuple[Any, ...]]
+    encoders: tuple[tuple[int, Callable[[Any], Any]], ...]
+    decoders: tuple[Decoder, ...]
+
+
+@cache
+def _shape_of(kind: Any) -> _Shape:
+    columns = columns_of(kind)
+    return _Shape(
+        attrgetter(*(column.name for column in columns)),
+        tuple((index, column.encode) for index, column in enumerate(columns) if column.encode is not _same),
+        tuple(column.decode for column in columns),
+    )
+
+
 def row_of(value: Any) -> tuple[Any, ...]:
     """The column values of an attrs instance, in the order of `columns_of`."""
-    return tuple(column.encode(getattr(value, column.name)) for column in columns_of(type(value)))
+    kind: Any = type(value)
+    shape = _shape_of(kind)
+    cells = list(shape.read(value))
+    for index, encode in shape.encoders:
+        if cells[index] is not None:
+            cells[index] = encode(cells[index])
+    return tuple(cells)
 
 
 def value_of(kind: Any, row: typing.Sequence[Any]) -> Any:
     """The attrs instance of a row; ValueError naming the column that does not decode."""
-    values = {}
-    for column, cell in zip(columns_of(kind), row, strict=True):
+    try:
+        return kind(*[decode_one(cell) for decode_one, cell in zip(_shape_of(kind).decoders, row, strict=True)])
+    except (KeyError, ValueError, TypeError, RecursionError):
+        raise ValueError(_what_is_wrong(kind, row)) from None
+
+
+def _what_is_wrong(kind: Any, row: typing.Sequence[Any]) -> str:
+    for column, cell in zip(columns_of(kind), row, strict=False):
         try:
-            values[column.name] = column.decode(cell)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"column {column.name}: {error}") from None
-    return kind(**values)
+            column.decode(cell)
+        except (KeyError, ValueError, TypeError, RecursionError) as error:
+            return (
+                f"column {column.name}: {error!r}" if isinstance(error, KeyError) else f"column {column.name}: {error}"
+            )
+    return f"{len(row)} columns do not make a {kind.__name__}"

@@ -15,6 +15,7 @@ from chongming_spec.errors import ConcurrencyConflict, StoreCorruption
 from chongming_spec.facts import CarrierState
 from chongming_spec.snapshot import TaskSnapshot
 from chongming_spec.states import TERMINAL
+from chongming_spec.store_rules import RowHead
 from chongming_spec.stores import (
     LOG_LINES_KEPT,
     Command,
@@ -73,7 +74,7 @@ def submit(cursor: sqlite3.Cursor, wanted: Command) -> Command:
     return numbered
 
 
-def fence(cursor: sqlite3.Cursor, before: TaskSnapshot, after: TaskSnapshot, by: str, now: datetime) -> None:
+def fence(cursor: sqlite3.Cursor, before: RowHead, after: TaskSnapshot, by: str, now: datetime) -> None:
     """D26: tell the owner of the old epoch that it was overtaken."""
     if before.epoch == after.epoch or before.owner is None or before.owner == by:
         return

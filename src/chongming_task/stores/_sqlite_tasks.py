@@ -26,6 +26,11 @@ _SELECT_TASK = (
     + ", ".join(_LEASED.get(name, f"tasks.{name}") for name in _TASK)
     + " FROM tasks LEFT JOIN owners ON owners.owner = tasks.owner"
 )
+_SELECT_HEAD = (
+    "SELECT t.task_id, t.status_version, t.epoch, t.owner, "
+    + ", ".join(f'r."{column.name}"' for column in columns_of(Transition))
+    + " FROM tasks AS t JOIN transitions AS r ON r.task_id = t.task_id AND r.version = t.status_version WHERE t.task_id = ?"
+)
 _PLACES = ", ".join("?" for _ in _TASK)
 _INSERT_TASK = f"INSERT INTO tasks ({', '.join(_TASK)}, submission_id, arguments) VALUES ({_PLACES}, ?, ?)"
 _UPDATE_TASK = (
@@ -116,34 +121,47 @@ def create(
     if problem is not None:
         raise problem
     insert_records(cursor, request.transitions)
-    cells = row_of(attrs.evolve(request.snapshot, lease_owner=None, lease_until=None))
+    cells = row_of(without_lease(request.snapshot))
     cursor.execute(_INSERT_TASK, (*cells, submission_id, None if arguments is None else dumps(arguments)))
     return request.snapshot
 
 
-def save(cursor: sqlite3.Cursor, request: SaveRequest) -> tuple[TaskSnapshot, TaskSnapshot]:
-    """The row before and after; the same for a save that was stored already. Or the error of `store_rules`."""
+def save(cursor: sqlite3.Cursor, request: SaveRequest) -> tuple[store_rules.RowHead, TaskSnapshot, bool]:
+    """The head before, the row after, and whether it was stored already. Or the error of `store_rules`."""
     task_id = request.snapshot.task_id
-    row = fetch(cursor, task_id)
-    stored = record_of(cursor, task_id, request.snapshot.status_version)
-    if row is not None and stored is not None and store_rules.was_saved(stored, request):
-        kept = attrs.evolve(request.snapshot, epoch=stored.epoch)
-        return kept, kept
-    error = store_rules.save_error(row, request)
+    found = cursor.execute(_SELECT_HEAD, (task_id,)).fetchone()
+    head = None if found is None else _head(found)
+    if head is not None and head.version >= request.snapshot.status_version:
+        stored = record_of(cursor, task_id, request.snapshot.status_version)
+        if stored is not None and store_rules.was_saved(stored, request):
+            kept = attrs.evolve(request.snapshot, epoch=stored.epoch)
+            return head, kept, True
+    error = store_rules.save_error(head, request)
     if error is not None:
         raise error
-    assert row is not None
+    assert head is not None
     if store_rules.draws_epoch(request.transitions):
         request = with_epoch(request, next_epoch(cursor))
-    problem = store_rules.records_error(request.snapshot, newest(cursor, task_id), request.transitions)
+    problem = store_rules.records_error(request.snapshot, head.newest, request.transitions)
     if problem is not None:
         raise problem
     insert_records(cursor, request.transitions)
-    cells = row_of(attrs.evolve(request.snapshot, lease_owner=None, lease_until=None))
+    cells = row_of(without_lease(request.snapshot))
     cursor.execute(_UPDATE_TASK, (*cells[1:], task_id, request.expect_version))
-    for attempt in request.attempts:
-        cursor.execute(_INSERT_ATTEMPT, row_of(attempt))
-    return row, request.snapshot
+    if request.attempts:
+        cursor.executemany(_INSERT_ATTEMPT, [row_of(attempt) for attempt in request.attempts])
+    return head, request.snapshot, False
+
+
+def without_lease(snapshot: TaskSnapshot) -> TaskSnapshot:
+    """The lease stands with the owner, not in the row (D24)."""
+    if snapshot.lease_owner is None and snapshot.lease_until is None:
+        return snapshot
+    return attrs.evolve(snapshot, lease_owner=None, lease_until=None)
+
+
+def _head(row: Sequence[Any]) -> store_rules.RowHead:
+    return store_rules.RowHead(row[0], row[1], row[2], row[3], _record(row[4:]))
 
 
 def insert_records(cursor: sqlite3.Cursor, records: Sequence[Transition]) -> None:

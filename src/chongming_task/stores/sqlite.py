@@ -113,11 +113,11 @@ class SqliteTaskStore:
         return tasks.create(cursor, request.snapshot, request.transitions, request.submission_id, request.arguments)
 
     def _save(self, cursor: sqlite3.Cursor, request: SaveRequest) -> TaskSnapshot:
-        before, after = tasks.save(cursor, request)
-        if before is not after:
+        before, after, known = tasks.save(cursor, request)
+        if not known:
             commands.fence(cursor, before, after, request.transitions[-1].owner or after.owner or "", self._clock.now())
         done = request.complete
-        if done is not None and not commands.complete(cursor, done) and before is not after:
+        if done is not None and not commands.complete(cursor, done) and not known:
             raise StoreError(f"command {done.command_id!r} is no longer claimed by its caller; nothing was written")
         return after
 
