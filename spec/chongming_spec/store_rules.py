@@ -143,7 +143,7 @@ def with_epoch(request: SaveRequest, epoch: int) -> SaveRequest:
     )
 
 
-def fenced_command(before: TaskSnapshot, after: SaveRequest, now: datetime) -> Command | None:
+def fenced_command(before: TaskSnapshot | RowHead, after: SaveRequest, now: datetime) -> Command | None:
     """D26: what tells the owner of the old epoch that another one overtook it; None where nobody needs telling."""
     by = after.transitions[-1].owner or after.snapshot.owner or ""
     if before.epoch == after.snapshot.epoch or before.owner is None or before.owner == by:
@@ -328,6 +328,17 @@ def holds_claim(command: Command | None, claim_token: str) -> bool:
 def is_live(command: Command) -> bool:
     """Whether something may still come of a command; a `fenced` one only informs."""
     return command.state is not CommandState.DONE and command.verb != FENCED
+
+
+def run_error(known: RunRecord | None, run_id: str, expect_version: int) -> ConcurrencyConflict | None:
+    """A run's record follows the version its writer has read; 0 where there is none."""
+    actual = 0 if known is None else known.version
+    if actual == expect_version:
+        return None
+    return ConcurrencyConflict(
+        f"run {run_id!r} is at version {actual}, not {expect_version}: somebody else wrote first",
+        expected=expect_version, actual=actual,
+    )  # fmt: skip
 
 
 def run_is_settled(run: RunRecord | None) -> bool:
