@@ -29,14 +29,14 @@ def plain(value: Any) -> Any:
 
 
 def agree(what: str, found: Any, expected: Any) -> None:
-    """AssertionError naming what differs; attrs values are compared field by field for the message."""
+    """AssertionError naming what differs; of attrs values only the fields that do."""
     if found == expected:
         return
-    where = ""
     if type(found) is type(expected) and attrs.has(type(found)):
         names = [f.name for f in attrs.fields(type(found)) if getattr(found, f.name) != getattr(expected, f.name)]
-        where = f" (differs in {', '.join(names)})"
-    raise AssertionError(f"{what}{where}: the store says {found!r}, the model {expected!r}")
+        told = "; ".join(f"{one}: store {getattr(found, one)!r}, model {getattr(expected, one)!r}" for one in names)
+        raise AssertionError(f"{what} differs in {told}")
+    raise AssertionError(f"{what}: the store says {found!r}, the model {expected!r}")
 
 
 class FeedReader:

@@ -21,7 +21,7 @@ from chongming_spec.conformance.report import ManualClock, Report, Target
 from chongming_spec.errors import TaskError
 from chongming_spec.records import is_out_of_band
 from chongming_spec.snapshot import Progress, TaskSnapshot
-from chongming_spec.states import TaskStatus
+from chongming_spec.states import TaskStatus, is_terminal
 from chongming_spec.step import Watch
 from chongming_spec.store_state import Answer, StoreState, Told, World, history_of, view
 from chongming_spec.stores import (
@@ -129,11 +129,16 @@ class StoreMachine(RuleBasedStateMachine):
         if not isinstance(answer, TaskError) and answer.task_id == task and answer.status_version == 1:
             self.watches[task] = Watch()
 
-    def _request(self, task: str, owner: str, n: int, effect_of: str | None = None) -> tuple[SaveRequest, Watch] | None:
+    def _request(
+        self, task: str, owner: str, n: int, effect_of: str | None = None, alive: bool = False
+    ) -> tuple[SaveRequest, Watch] | None:
+        """One move of a task; with `alive`, one after which it holds a carrier or is not over, if there is one."""
         row = self.state.rows.get(task)
         if row is None:
             return None
         found = moves_of(row, self.watches[task], self.clock.now(), owner)
+        lively = [move for move in found if not is_terminal(move.step.snapshot.status)] if alive else []
+        found = [move for move in lively if move.step.snapshot.occupies] or lively or found
         if not found:
             return None
         move = found[n % len(found)]
@@ -169,13 +174,13 @@ class StoreMachine(RuleBasedStateMachine):
     def begin(self, owner: str, n: int) -> None:
         """One task that has got somewhere."""
         self.create("t1", owner, None, None, n)
-        self.live("t1", owner, n, 1)
+        self.live("t1", owner, n, 1, True)
 
-    @rule(task=_tasks, owner=_owners, n=_index, stride=st.integers(1, 9))
-    def live(self, task: str, owner: str, n: int, stride: int) -> None:
+    @rule(task=_tasks, owner=_owners, n=_index, stride=st.integers(1, 9), alive=st.booleans())
+    def live(self, task: str, owner: str, n: int, stride: int, alive: bool) -> None:
         """A few good moves in a row, by one owner."""
         for index in range(n % 5):
-            found = self._request(task, owner, n + stride * index)
+            found = self._request(task, owner, n + stride * index, alive=alive)
             if found is not None:
                 self._save(*found)
 

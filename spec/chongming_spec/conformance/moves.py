@@ -1,7 +1,7 @@
 """Requests to save that the rules allow, made by `step` itself, and the ways to spoil one.
 
-`moves_of` lists every move a task can make now. A *defect* spoils a good request; whether a store must refuse it then, the
-reference model says.
+`moves_of` lists every move a task can make now. A *defect* spoils a good request; whether a store must refuse it then,
+the reference model says.
 """
 
 from __future__ import annotations
