@@ -12,7 +12,7 @@ from chongming_spec.snapshot import TaskSnapshot, Transition
 from chongming_spec.store_state import StoreState, World
 from chongming_spec.stores import Command, TaskQuery
 
-PAGE = 3
+PAGE = 2
 
 
 def plain(value: Any) -> Any:

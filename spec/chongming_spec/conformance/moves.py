@@ -90,6 +90,17 @@ def request_of(
     return SaveRequest(after, row.status_version, tuple(records), tuple(changed))
 
 
+def joined(first: SaveRequest, second: SaveRequest) -> SaveRequest:
+    """Two requests in a row as one; an attempt that both show is shown as it is in the end."""
+    attempts = {(one.generation, one.attempt): one for one in (*first.attempts, *second.attempts)}
+    return attrs.evolve(
+        second,
+        expect_version=first.expect_version,
+        transitions=(*first.transitions, *second.transitions),
+        attempts=tuple(attempts.values()),
+    )
+
+
 def _last(request: SaveRequest, **changes: Any) -> SaveRequest:
     records = (*request.transitions[:-1], attrs.evolve(request.transitions[-1], **changes))
     return attrs.evolve(request, transitions=records)

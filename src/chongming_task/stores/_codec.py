@@ -20,6 +20,7 @@ from typing import Any
 import attrs
 
 Decoder = Callable[[Any], Any]
+TIME_LENGTH = len("2026-05-01T12:00:00.000000Z")
 
 
 def time_text(value: datetime) -> str:
@@ -29,7 +30,7 @@ def time_text(value: datetime) -> str:
 
 def time_of(text: str) -> datetime:
     """The aware time of a text written by `time_text`."""
-    if not text.endswith("Z"):
+    if not isinstance(text, str) or len(text) != TIME_LENGTH or text[-1] != "Z":
         raise ValueError(f"{text!r} is no time in UTC")
     return datetime.fromisoformat(text)
 
@@ -60,9 +61,16 @@ def dumps(value: Any) -> str:
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def _no_json(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODE = json.JSONDecoder(parse_constant=_no_json).decode
+
+
 def loads(text: str) -> Any:
-    """The JSON value of a text."""
-    return json.loads(text)
+    """The JSON value of a text; NaN and the infinities are none."""
+    return _DECODE(text)
 
 
 def decode(kind: Any, value: Any) -> Any:

@@ -16,6 +16,22 @@ from chongming_task.stores._generated_schema import SCHEMA_VERSION
 MIGRATIONS: Mapping[int, Sequence[str]] = {}
 
 
+def check_way(
+    path: str,
+    version: int,
+    *,
+    target: int = SCHEMA_VERSION,
+    migrations: Mapping[int, Sequence[str]] = MIGRATIONS,
+) -> None:
+    """StoreError unless every step from `version` to `target` is known."""
+    missing = [step for step in range(version, target) if step not in migrations]
+    if missing:
+        raise StoreError(
+            f"{path} has schema version {version}, and no way is known from {missing[0]} to {missing[0] + 1}; "
+            "use the library that wrote it"
+        )
+
+
 def migrate(
     connection: sqlite3.Connection,
     path: str,
@@ -25,11 +41,7 @@ def migrate(
     migrations: Mapping[int, Sequence[str]] = MIGRATIONS,
 ) -> str:
     """Bring the file from `version` to `target`; returns the path of the copy. StoreError if there is no way."""
-    missing = [step for step in range(version, target) if step not in migrations]
-    if missing:
-        raise StoreError(
-            f"{path} has schema version {version}, and there is no way from {missing[0]} to {missing[0] + 1}"
-        )
+    check_way(path, version, target=target, migrations=migrations)
     copy = f"{path}.schema-{version}"
     with closing(sqlite3.connect(copy)) as kept:
         connection.backup(kept)

@@ -11,15 +11,12 @@ from typing import Any
 import attrs
 
 from chongming_spec import store_rules
-from chongming_spec.errors import ConcurrencyConflict, StoreCorruption
-from chongming_spec.facts import CarrierState
+from chongming_spec.errors import StoreCorruption
 from chongming_spec.snapshot import TaskSnapshot
 from chongming_spec.states import TERMINAL
-from chongming_spec.store_rules import RowHead
 from chongming_spec.stores import (
     LOG_LINES_KEPT,
     Command,
-    CommandState,
     Completion,
     OwnerRecord,
     RunRecord,
@@ -27,8 +24,6 @@ from chongming_spec.stores import (
 )
 from chongming_task.stores import _sqlite_tasks as tasks
 from chongming_task.stores._codec import columns_of, dumps, row_of, time_text, value_of
-
-FENCED = "fenced"
 
 
 def _columns(kind: type[Any]) -> str:
@@ -69,49 +64,33 @@ def submit(cursor: sqlite3.Cursor, wanted: Command) -> Command:
     if known is not None:
         return known
     last = cursor.execute("SELECT COALESCE(MAX(seq), 0) FROM commands WHERE task_id = ?", (wanted.task_id,)).fetchone()
-    numbered = attrs.evolve(wanted, seq=last[0] + 1)
+    numbered = store_rules.submitted(wanted, last[0] + 1)
     cursor.execute(_INSERT_COMMAND, row_of(numbered))
     return numbered
 
 
-def fence(cursor: sqlite3.Cursor, before: RowHead, after: TaskSnapshot, by: str, now: datetime) -> None:
-    """D26: tell the owner of the old epoch that it was overtaken."""
-    if before.epoch == after.epoch or before.owner is None or before.owner == by:
-        return
-    submit(
-        cursor,
-        Command(
-            command_id=f"fenced/{before.task_id}/{before.epoch}",
-            task_id=before.task_id,
-            verb=FENCED,
-            actor=by,
-            created_at=now,
-            expires_at=now + timedelta(days=1),
-            target_epoch=before.epoch,
-            owner=before.owner,
-        ),
-    )
+def _unfinished(cursor: sqlite3.Cursor, owner: str | None) -> list[Command]:
+    mine = "" if owner is None else " AND owner = ?"
+    rows = cursor.execute(
+        f"{_SELECT_COMMAND} WHERE state <> 'done'{mine} ORDER BY created_at, command_id",
+        () if owner is None else (owner,),
+    ).fetchall()
+    return [_value(Command, row) for row in rows]
 
 
 def claim(cursor: sqlite3.Cursor, owner: str, now: datetime, lease_seconds: float, limit: int) -> list[Command]:
     """The lowest unfinished command of each task that is for this owner."""
-    rows = cursor.execute(
-        f"{_SELECT_COMMAND} AS c WHERE owner = ? AND state <> 'done' AND NOT EXISTS (SELECT 1 FROM commands AS e "
-        "WHERE e.task_id = c.task_id AND e.owner = c.owner AND e.seq < c.seq AND e.state <> 'done' "
-        "AND e.expires_at > ?) "
-        "ORDER BY created_at, command_id",
-        (owner, time_text(now)),
-    ).fetchall()
+    unfinished = _unfinished(cursor, owner)
+    by_task: dict[str, list[Command]] = {}
+    for one in unfinished:
+        by_task.setdefault(one.task_id, []).append(one)
     claimed: list[Command] = []
-    for row in rows:
-        one: Command = _value(Command, row)
-        if len(claimed) < limit and store_rules.is_claimable(one, owner, now):
-            until = now + timedelta(seconds=lease_seconds)
-            one = attrs.evolve(
-                one, state=CommandState.CLAIMED, claim_token=uuid.uuid4().hex, claim_until=until, claims=one.claims + 1
-            )
-            _put(cursor, one)
-            claimed.append(one)
+    for one in unfinished:
+        is_next = not any(store_rules.is_behind(one, other, now) for other in by_task[one.task_id])
+        if len(claimed) < limit and is_next and store_rules.is_claimable(one, owner, now):
+            taken = store_rules.claimed(one, uuid.uuid4().hex, now + timedelta(seconds=lease_seconds))
+            _put(cursor, taken)
+            claimed.append(taken)
     return claimed
 
 
@@ -136,7 +115,7 @@ def complete(cursor: sqlite3.Cursor, done: Completion) -> bool:
     one = command(cursor, done.command_id)
     if one is None or not store_rules.holds_claim(one, done.claim_token):
         return False
-    _put(cursor, attrs.evolve(one, state=CommandState.DONE, outcome=done.outcome, answer=done.answer))
+    _put(cursor, store_rules.completed(one, done))
     return True
 
 
@@ -145,22 +124,20 @@ def release(cursor: sqlite3.Cursor, command_id: str, claim_token: str) -> bool:
     one = command(cursor, command_id)
     if one is None or not store_rules.holds_claim(one, claim_token):
         return False
-    _put(cursor, attrs.evolve(one, state=CommandState.NEW, claim_token=None, claim_until=None))
+    _put(cursor, store_rules.released(one))
     return True
 
 
 def settle(cursor: sqlite3.Cursor, now: datetime) -> list[Command]:
     """End what nobody can deliver any more; the outcome says why."""
-    rows = cursor.execute(f"{_SELECT_COMMAND} WHERE state <> 'done' ORDER BY created_at, command_id").fetchall()
     settled = []
-    for row in rows:
-        one: Command = _value(Command, row)
+    for one in _unfinished(cursor, None):
         epoch = cursor.execute("SELECT epoch FROM tasks WHERE task_id = ?", (one.task_id,)).fetchone()
         outcome = store_rules.undeliverable(one, None if epoch is None else epoch[0], now)
         if outcome is not None:
-            one = attrs.evolve(one, state=CommandState.DONE, outcome=outcome)
-            _put(cursor, one)
-            settled.append(one)
+            ended = store_rules.completed(one, Completion(one.command_id, one.claim_token or "", outcome))
+            _put(cursor, ended)
+            settled.append(ended)
     return settled
 
 
@@ -178,21 +155,23 @@ def owners(cursor: sqlite3.Cursor) -> list[OwnerRecord]:
     return [_value(OwnerRecord, row) for row in rows]
 
 
-def lease_of(cursor: sqlite3.Cursor, owner: str | None) -> datetime | None:
+def owner(cursor: sqlite3.Cursor, name: str | None) -> OwnerRecord | None:
+    """One owner."""
+    row = cursor.execute(f"SELECT {_columns(OwnerRecord)} FROM owners WHERE owner = ?", (name,)).fetchone()
+    found: OwnerRecord | None = None if row is None else _value(OwnerRecord, row)
+    return found
+
+
+def lease_of(cursor: sqlite3.Cursor, name: str | None) -> datetime | None:
     """Until when the lease of an owner holds."""
-    return next((one.lease_until for one in owners(cursor) if one.owner == owner), None)
+    found = owner(cursor, name)
+    return None if found is None else found.lease_until
 
 
 def save_run(cursor: sqlite3.Cursor, run: RunRecord, expect_version: int) -> RunRecord:
     """Put a run down, or follow its version."""
     known = get_run(cursor, run.run_id)
-    actual = 0 if known is None else known.version
-    if actual != expect_version:
-        raise ConcurrencyConflict(
-            f"run {run.run_id!r} is at version {actual}, not {expect_version}: somebody else wrote first",
-            expected=expect_version,
-            actual=actual,
-        )
+    tasks.raise_if(store_rules.run_error(known, run.run_id, expect_version))
     stored = attrs.evolve(run, version=expect_version + 1)
     cursor.execute(_UPSERT_RUN, row_of(stored))
     return stored
@@ -227,6 +206,7 @@ def add_lines(cursor: sqlite3.Cursor, task_id: str, lines: Sequence[tuple[dateti
 
 def prune(cursor: sqlite3.Cursor, keep_terminal: int, now: datetime) -> int:
     """Remove whole tasks, oldest end first, leaving tombstones."""
+    tasks.raise_if(store_rules.prune_error(keep_terminal))
     over = ", ".join(f"'{status}'" for status in sorted(TERMINAL))
     ids = cursor.execute(
         f"SELECT task_id FROM tasks WHERE status IN ({over}) ORDER BY ended_at DESC, task_id DESC LIMIT -1 OFFSET ?",
@@ -235,19 +215,17 @@ def prune(cursor: sqlite3.Cursor, keep_terminal: int, now: datetime) -> int:
     removed = 0
     for (task_id,) in ids:
         row = tasks.fetch(cursor, task_id)
-        if row is not None and _may_prune(cursor, row, now):
+        if row is not None and _may_prune(cursor, row):
             _remove(cursor, row, now)
             removed += 1
     return removed
 
 
-def _may_prune(cursor: sqlite3.Cursor, row: TaskSnapshot, now: datetime) -> bool:
-    live = cursor.execute(
-        "SELECT 1 FROM commands WHERE task_id = ? AND state <> 'done' AND verb <> ? LIMIT 1", (row.task_id, FENCED)
-    ).fetchone()
+def _may_prune(cursor: sqlite3.Cursor, row: TaskSnapshot) -> bool:
+    rows = cursor.execute(f"{_SELECT_COMMAND} WHERE task_id = ? AND state <> 'done'", (row.task_id,)).fetchall()
+    live = any(store_rules.is_live(_value(Command, one)) for one in rows)
     run = None if row.pipeline_run_id is None else get_run(cursor, row.pipeline_run_id)
-    alive = row.carrier_state is not CarrierState.NONE and not store_rules.lease_is_over(row.lease_until, now)
-    return store_rules.may_prune(row, live is not None, store_rules.run_is_settled(run), alive)
+    return store_rules.may_prune(row, live, store_rules.run_is_settled(run), store_rules.possibly_alive(row))
 
 
 def _remove(cursor: sqlite3.Cursor, row: TaskSnapshot, now: datetime) -> None:

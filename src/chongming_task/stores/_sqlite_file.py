@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -25,6 +25,7 @@ NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "fuse.sshfs", "fuse.ceph", "9p"}
 )
 BUSY_MS = 5_000
+_OURS = {"meta", "transitions"}
 
 
 def file_system_of(path: Path, mounts: str = "/proc/mounts") -> str | None:
@@ -55,6 +56,8 @@ def check_path(path: Path, mounts: str = "/proc/mounts") -> None:
         raise StoreError(f"{path} lies on a network file system ({kind}), where SQLite loses writes; use a local disk")
     if not path.exists():
         return
+    if not path.is_file():
+        raise StoreError(f"{path} is no regular file; name another one")
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
@@ -102,9 +105,12 @@ class SqliteFile:
             check_path(Path(path))
             if read_only and not Path(path).exists():
                 raise StoreError(f"{path} does not exist; nothing was created, since it was to be only read")
+            if Path(path).exists():
+                self._look()
         try:
             with self._using("write") as connection:
-                self._prepare(connection)
+                if not read_only:
+                    self._prepare(connection)
         except BaseException:
             self.close()
             raise
@@ -166,34 +172,50 @@ class SqliteFile:
                     raise told(error, self.path) from error
             return self._connections[kind]
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *, reading: bool = False) -> sqlite3.Connection:
+        reading = reading or self.read_only
         target = self.path
         if target != MEMORY:
-            target = f"file:{quote(os.path.abspath(target))}?mode={'ro' if self.read_only else 'rwc'}"
+            target = f"file:{quote(os.path.abspath(target))}?mode={self._reading_mode() if reading else 'rwc'}"
         connection = sqlite3.connect(
             target, uri=target != MEMORY, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000
         )
         try:
-            if not self.read_only:
-                connection.execute("PRAGMA journal_mode=WAL").close()
+            connection.execute("PRAGMA query_only=ON" if reading else "PRAGMA journal_mode=WAL").close()
             connection.execute(f"PRAGMA synchronous={self._synchronous.upper()}").close()
         except BaseException:
             connection.close()
             raise
         return connection
 
+    def _reading_mode(self) -> str:
+        """A reader that may write takes its side files away again; what another process left behind stays as it is."""
+        if any(Path(self.path + end).exists() for end in ("-wal", "-journal")):
+            return "ro"
+        return "rw" if os.access(Path(self.path).absolute().parent, os.W_OK) else "ro&immutable=1"
+
     # What is in the file
 
+    def _look(self) -> None:
+        """Judge what is there before anything is opened for writing; StoreError if it cannot be used."""
+        try:
+            with closing(self._connect(reading=True)) as connection:
+                tables = _tables(connection)
+                if _OURS <= tables:
+                    self._check_meta(_meta(connection))
+                elif tables - {"sqlite_sequence"}:
+                    raise StoreError(f"{self.path} is a database of something else; choose another file")
+                elif self.read_only:
+                    raise StoreError(f"{self.path} holds no tasks; nothing was created, since it was to be only read")
+        except sqlite3.Error as error:
+            raise told(error, self.path) from error
+
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if "meta" in tables and "transitions" in tables:
-            self._check_meta(connection)
-        elif tables - {"sqlite_sequence"}:
-            raise StoreError(f"{self.path} is a database of something else; choose another file")
-        elif self.read_only:
-            raise StoreError(f"{self.path} holds no tasks; nothing was created, since it was to be only read")
-        else:
+        if not _tables(connection):
             self._create(connection)
+        version = int(_meta(connection)["schema_version"])
+        if version != SCHEMA_VERSION:
+            _migrations.migrate(connection, self.path, version)
 
     def _create(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -215,11 +237,10 @@ class SqliteFile:
             _roll_back(connection)
             raise
 
-    def _check_meta(self, connection: sqlite3.Connection) -> None:
-        meta = dict(connection.execute("SELECT key, value FROM meta"))
+    def _check_meta(self, meta: Mapping[str, str]) -> None:
         version = meta.get("schema_version", "")
         if version != str(SCHEMA_VERSION):
-            if not version.isdigit() or int(version) > SCHEMA_VERSION:
+            if not version.isdecimal() or int(version) > SCHEMA_VERSION:
                 raise StoreError(
                     f"{self.path} has schema version {version or 'none'}, this library knows {SCHEMA_VERSION}; "
                     "use the newer library that wrote it"
@@ -229,18 +250,26 @@ class SqliteFile:
                     f"{self.path} has schema version {version}, this library needs {SCHEMA_VERSION}; "
                     "open it once for writing, which migrates it and keeps a copy"
                 )
-            _migrations.migrate(connection, self.path, int(version))
-            meta = dict(connection.execute("SELECT key, value FROM meta"))
+            _migrations.check_way(self.path, int(version))
         theirs, ours = meta.get("spec_version", ""), SPEC_VERSION
         if theirs.split(".")[0] != ours.split(".")[0]:
             raise StoreError(
-                f"{self.path} was written under spec {theirs}, this library has {ours}: another major version"
+                f"{self.path} was written under spec {theirs}, this library has {ours}: another major version; "
+                "use the library that wrote it"
             )
         if theirs == ours and meta.get("fingerprint") != FINGERPRINT:
             raise StoreError(
                 f"{self.path} has spec {theirs} with fingerprint {meta.get('fingerprint')}, ours is {FINGERPRINT} "
                 "under the same version: their rules differ; use the library that wrote it"
             )
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _meta(connection: sqlite3.Connection) -> dict[str, str]:
+    return {str(key): str(value) for key, value in connection.execute("SELECT key, value FROM meta")}
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

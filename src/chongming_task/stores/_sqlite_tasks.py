@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
 from chongming_spec import store_rules
-from chongming_spec.errors import StoreCorruption
-from chongming_spec.records import chain_problem, is_out_of_band, move_problem
+from chongming_spec.errors import ConfigurationError, StoreCorruption, TaskError
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TaskStatus
 from chongming_spec.stores import CorruptRow, QueryResult, SaveRequest, TaskQuery
-from chongming_task.stores._codec import columns_of, dumps, loads, row_of, value_of
+from chongming_task.stores._codec import columns_of, dumps, loads, row_of, time_of, time_text, value_of
 
 _TASK = [column.name for column in columns_of(TaskSnapshot)]
 _RECORD = ", ".join(f'"{column.name}"' for column in columns_of(Transition))
 _ATTEMPT = ", ".join(column.name for column in columns_of(AttemptRecord))
-_LEASED = {"lease_owner": "owners.owner", "lease_until": "owners.lease_until"}
+# A lease is read through its owner, and a task that is over needs none (`store_rules.leased`).
+_LEASED = {
+    name: f"CASE WHEN tasks.ended_at IS NULL THEN owners.{column} END"
+    for name, column in (("lease_owner", "owner"), ("lease_until", "lease_until"))
+}
 _SELECT_TASK = (
     "SELECT "
     + ", ".join(_LEASED.get(name, f"tasks.{name}") for name in _TASK)
@@ -29,7 +32,8 @@ _SELECT_TASK = (
 _SELECT_HEAD = (
     "SELECT t.task_id, t.status_version, t.epoch, t.owner, "
     + ", ".join(f'r."{column.name}"' for column in columns_of(Transition))
-    + " FROM tasks AS t JOIN transitions AS r ON r.task_id = t.task_id AND r.version = t.status_version WHERE t.task_id = ?"
+    + " FROM tasks AS t JOIN transitions AS r ON r.task_id = t.task_id AND r.version = t.status_version"
+    + " WHERE t.task_id = ?"
 )
 _PLACES = ", ".join("?" for _ in _TASK)
 _INSERT_TASK = f"INSERT INTO tasks ({', '.join(_TASK)}, submission_id, arguments) VALUES ({_PLACES}, ?, ?)"
@@ -88,18 +92,6 @@ def next_epoch(cursor: sqlite3.Cursor) -> int:
     return int(cursor.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()[0])
 
 
-def with_epoch(request: SaveRequest, epoch: int) -> SaveRequest:
-    """The request under the epoch the store drew, from its first record out of band on."""
-    records, drawn = [], False
-    for record in request.transitions:
-        drawn = drawn or record.from_status is None or is_out_of_band(record)
-        records.append(attrs.evolve(record, epoch=epoch) if drawn else record)
-    attempts = tuple(attrs.evolve(one, epoch=epoch) if one.ended_at is None else one for one in request.attempts)
-    return attrs.evolve(
-        request, snapshot=attrs.evolve(request.snapshot, epoch=epoch), transitions=tuple(records), attempts=attempts
-    )
-
-
 def create(
     cursor: sqlite3.Cursor,
     snapshot: TaskSnapshot,
@@ -108,49 +100,104 @@ def create(
     arguments: Mapping[str, Any] | None,
 ) -> TaskSnapshot:
     """The row, its records and its arguments, or the error of `store_rules`."""
+    same = _submitted(cursor, submission_id)
+    if same is not None:
+        return same
     existing = fetch(cursor, snapshot.task_id)
-    if existing is not None and submission_id is not None:
-        row = cursor.execute("SELECT submission_id FROM tasks WHERE task_id = ?", (snapshot.task_id,)).fetchone()
-        if row[0] == submission_id:
-            return existing
-    error = store_rules.create_error(existing)
-    if error is not None:
-        raise error
-    request = with_epoch(SaveRequest(snapshot, 0, tuple(transitions)), next_epoch(cursor))
-    problem = store_rules.records_error(request.snapshot, None, request.transitions)
-    if problem is not None:
-        raise problem
+    raise_if(store_rules.create_error(existing))
+    request = store_rules.with_epoch(SaveRequest(snapshot, 0, tuple(transitions)), next_epoch(cursor))
+    raise_if(store_rules.records_error(request.snapshot, None, request.transitions))
     insert_records(cursor, request.transitions)
     cells = row_of(without_lease(request.snapshot))
     cursor.execute(_INSERT_TASK, (*cells, submission_id, None if arguments is None else dumps(arguments)))
     return request.snapshot
 
 
-def save(cursor: sqlite3.Cursor, request: SaveRequest) -> tuple[store_rules.RowHead, TaskSnapshot, bool]:
-    """The head before, the row after, and whether it was stored already. Or the error of `store_rules`."""
+def _submitted(cursor: sqlite3.Cursor, submission_id: str | None) -> TaskSnapshot | None:
+    """The task of a submission that was made before (D22)."""
+    if submission_id is None:
+        return None
+    row = cursor.execute(f"{_SELECT_TASK} WHERE tasks.submission_id = ?", (submission_id,)).fetchone()
+    return None if row is None else _decoded(row[0], row)
+
+
+class Saved(NamedTuple):
+    """A save that is in the transaction: the head before, the request as written, and whether it was stored already."""
+
+    head: store_rules.RowHead
+    request: SaveRequest
+    known: bool
+
+
+def save(cursor: sqlite3.Cursor, request: SaveRequest) -> Saved:
+    """Write the records, the row and the attempts; or raise the error of `store_rules`."""
     task_id = request.snapshot.task_id
     found = cursor.execute(_SELECT_HEAD, (task_id,)).fetchone()
     head = None if found is None else _head(found)
     if head is not None and head.version >= request.snapshot.status_version:
         stored = record_of(cursor, task_id, request.snapshot.status_version)
         if stored is not None and store_rules.was_saved(stored, request):
-            kept = attrs.evolve(request.snapshot, epoch=stored.epoch)
-            return head, kept, True
-    error = store_rules.save_error(head, request)
-    if error is not None:
-        raise error
+            return Saved(head, attrs.evolve(request, snapshot=attrs.evolve(request.snapshot, epoch=stored.epoch)), True)
+    raise_if(store_rules.save_error(head, request))
     assert head is not None
     if store_rules.draws_epoch(request.transitions):
-        request = with_epoch(request, next_epoch(cursor))
-    problem = store_rules.records_error(request.snapshot, head.newest, request.transitions)
-    if problem is not None:
-        raise problem
+        request = store_rules.with_epoch(request, next_epoch(cursor))
+    raise_if(store_rules.records_error(request.snapshot, head.newest, request.transitions))
+    for record in request.transitions:
+        raise_if(store_rules.effect_error(record, _has_effect(cursor, record.command_id)))
     insert_records(cursor, request.transitions)
     cells = row_of(without_lease(request.snapshot))
     cursor.execute(_UPDATE_TASK, (*cells[1:], task_id, request.expect_version))
-    if request.attempts:
-        cursor.executemany(_INSERT_ATTEMPT, [row_of(attempt) for attempt in request.attempts])
-    return head, request.snapshot, False
+    for attempt in request.attempts:
+        _keep_attempt(cursor, attempt, task_id)
+    return Saved(head, request, False)
+
+
+def _has_effect(cursor: sqlite3.Cursor, command_id: str | None) -> bool:
+    if command_id is None:
+        return False
+    return cursor.execute("SELECT 1 FROM transitions WHERE command_id = ?", (command_id,)).fetchone() is not None
+
+
+def _keep_attempt(cursor: sqlite3.Cursor, attempt: AttemptRecord, task_id: str) -> None:
+    known = attempt_of(cursor, attempt.task_id, attempt.generation, attempt.attempt)
+    merged = store_rules.merged_attempt(known, attempt, task_id)
+    if not isinstance(merged, AttemptRecord):
+        raise merged
+    if merged != known:
+        cursor.execute(_INSERT_ATTEMPT, row_of(merged))
+
+
+def attempt_of(cursor: sqlite3.Cursor, task_id: str, generation: int, attempt: int) -> AttemptRecord | None:
+    """One attempt."""
+    row = cursor.execute(
+        f"SELECT {_ATTEMPT} FROM attempts WHERE task_id = ? AND generation = ? AND attempt = ?",
+        (task_id, generation, attempt),
+    ).fetchone()
+    return None if row is None else _attempt(row)
+
+
+def _attempt(row: Sequence[Any]) -> AttemptRecord:
+    try:
+        attempt: AttemptRecord = value_of(AttemptRecord, row)
+    except ValueError as error:
+        raise StoreCorruption(f"an attempt of task {row[0]!r} cannot be read: {error}", task_id=row[0]) from None
+    return attempt
+
+
+def note(cursor: sqlite3.Cursor, task_id: str, generation: int, attempt: int, text: str) -> bool:
+    """Put a late note on a closed attempt."""
+    noted = store_rules.noted(attempt_of(cursor, task_id, generation, attempt), text)
+    if noted is None:
+        return False
+    cursor.execute(_INSERT_ATTEMPT, row_of(noted))
+    return True
+
+
+def raise_if(error: TaskError | None) -> None:
+    """Raise a judgement that is an error."""
+    if error is not None:
+        raise error
 
 
 def without_lease(snapshot: TaskSnapshot) -> TaskSnapshot:
@@ -192,30 +239,21 @@ def attempts(cursor: sqlite3.Cursor, task_id: str, generation: int | None) -> li
     rows = cursor.execute(
         f"SELECT {_ATTEMPT} FROM attempts WHERE task_id = ?{wanted} ORDER BY generation, attempt", values
     ).fetchall()
-    try:
-        return [value_of(AttemptRecord, row) for row in rows]
-    except ValueError as error:
-        raise StoreCorruption(f"an attempt of task {task_id!r} cannot be read: {error}", task_id=task_id) from None
+    return [_attempt(row) for row in rows]
 
 
 def append(cursor: sqlite3.Cursor, record: Transition) -> None:
-    """Import one record, and let the row follow it."""
+    """Import one record of a task that has no row yet."""
     known = record_of(cursor, record.task_id, record.version)
-    if known is not None:
-        if known != record:
-            raise StoreCorruption(
-                f"task {record.task_id!r} has another record of version {record.version}", version=record.version
-            )
-        return
-    last = newest(cursor, record.task_id)
-    problem = chain_problem(last, record) or move_problem(record)
-    if problem is not None:
-        raise StoreCorruption(f"task {record.task_id!r}, version {record.version}: {problem}", version=record.version)
-    insert_records(cursor, [record])
+    raise_if(store_rules.append_error(fetch(cursor, record.task_id), known, newest(cursor, record.task_id), record))
+    if known is None:
+        raise_if(store_rules.effect_error(record, _has_effect(cursor, record.command_id)))
+        insert_records(cursor, [record])
 
 
 def query(cursor: sqlite3.Cursor, wanted: TaskQuery) -> QueryResult:
     """One page; rows that do not decode are named beside the others."""
+    raise_if(store_rules.query_error(wanted))
     where, values = _conditions(wanted)
     order = "DESC" if wanted.newest else "ASC"
     limit = "" if wanted.limit is None else f" LIMIT {int(wanted.limit)}"
@@ -255,9 +293,17 @@ def _conditions(wanted: TaskQuery) -> tuple[list[str], list[Any]]:
     if wanted.owner is not None:
         need("tasks.owner = ?", wanted.owner)
     if wanted.after is not None:
-        created_at, task_id = loads(wanted.after)
+        created_at, task_id = _place(wanted.after)
         need(f"(tasks.created_at, tasks.task_id) {'<' if wanted.newest else '>'} (?, ?)", created_at, task_id)
     return where, values
+
+
+def _place(after: str) -> tuple[str, str]:
+    try:
+        created_at, task_id = loads(after)
+        return time_text(time_of(created_at)), str(task_id)
+    except (AttributeError, TypeError, ValueError):
+        raise ConfigurationError(f"after must be the cursor of an earlier page, not {after!r}") from None
 
 
 def counts(cursor: sqlite3.Cursor) -> dict[TaskStatus, int]:

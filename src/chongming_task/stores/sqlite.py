@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from chongming_spec import store_rules
-from chongming_spec.errors import StoreError, TaskError
+from chongming_spec.errors import TaskError
 from chongming_spec.snapshot import AttemptRecord, Progress, TaskSnapshot, Transition
 from chongming_spec.states import TaskStatus
 from chongming_spec.stores import (
@@ -91,7 +91,7 @@ class SqliteTaskStore:
             return self._save(cursor, request)
 
     def save_many(self, requests: Sequence[WriteRequest]) -> list[TaskSnapshot | TaskError]:
-        """Many creates and saves in one transaction, each in a savepoint; an error stands in the place of its result."""
+        """Creates and saves in one transaction, each in a savepoint; an error stands in the place of its result."""
         results: list[TaskSnapshot | TaskError] = []
         with self._file.write() as cursor:
             for request in requests:
@@ -113,13 +113,17 @@ class SqliteTaskStore:
         return tasks.create(cursor, request.snapshot, request.transitions, request.submission_id, request.arguments)
 
     def _save(self, cursor: sqlite3.Cursor, request: SaveRequest) -> TaskSnapshot:
-        before, after, known = tasks.save(cursor, request)
-        if not known:
-            commands.fence(cursor, before, after, request.transitions[-1].owner or after.owner or "", self._clock.now())
-        done = request.complete
-        if done is not None and not commands.complete(cursor, done) and not known:
-            raise StoreError(f"command {done.command_id!r} is no longer claimed by its caller; nothing was written")
-        return after
+        saved = tasks.save(cursor, request)
+        if not saved.known:
+            fenced = store_rules.fenced_command(saved.head, saved.request, self._clock.now())
+            if fenced is not None:
+                commands.submit(cursor, fenced)
+            if request.complete is not None:
+                known = commands.command(cursor, request.complete.command_id)
+                tasks.raise_if(store_rules.completion_error(known, request.complete))
+                commands.complete(cursor, request.complete)
+        owner = commands.owner(cursor, saved.request.snapshot.owner)
+        return store_rules.leased(saved.request.snapshot, owner)
 
     def get(self, task_id: str) -> TaskSnapshot | None:
         """The task, or None."""
@@ -166,12 +170,7 @@ class SqliteTaskStore:
     def note_late_result(self, task_id: str, *, generation: int, attempt: int, note: str) -> bool:
         """Note on a closed attempt what its carrier reported too late."""
         with self._file.write() as cursor:
-            cursor.execute(
-                "UPDATE attempts SET late_result = ? WHERE task_id = ? AND generation = ? AND attempt = ? "
-                "AND ended_at IS NOT NULL",
-                (note, task_id, generation, attempt),
-            )
-            return cursor.rowcount == 1
+            return tasks.note(cursor, task_id, generation, attempt, note)
 
     # The bypass and the leases
 

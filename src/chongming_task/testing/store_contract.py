@@ -4,9 +4,9 @@
         def make_store(self):
             return MyStore(clock=self.clock)
 
-That is all: each `test_*` method makes a new store, and any runner of plain classes will do; nothing here imports one. The
-checks are `assert` statements, so they need Python without `-O`. Three hooks are there to be overridden: `make_store`;
-`reopen`, for a store that outlives its process; `spoil`, for one whose rows can become unreadable.
+That is all: each `test_*` method makes a new store, and any runner of plain classes will do; nothing here imports
+one. The checks are `assert` statements, so they need Python without `-O`. Three hooks are there to be overridden:
+`make_store`; `reopen`, for a store that outlives its process; `spoil`, for one whose rows can become unreadable.
 """
 
 from __future__ import annotations
