@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 
 from chongming_spec import SPEC_VERSION
 from chongming_spec.facts import Ask, CarrierView, Facts, Requested
 from chongming_spec.failures import FailureKind
 from chongming_spec.guards import GUARDS, Guard
-from chongming_spec.records import OUT_OF_BAND_TRIGGERS, REASON_DEMANDED
+from chongming_spec.records import ONLY_OUT_OF_BAND, OUT_OF_BAND_TRIGGERS, REASON_DEMANDED, RESET
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TERMINAL, TaskStatus
 from chongming_spec.stores import SCHEMA_VERSION, Command, OwnerRecord, RunRecord, Tombstone
-from chongming_spec.transitions import EDGES, OUT_OF_BAND
+from chongming_spec.texts import is_blank
+from chongming_spec.transitions import EDGES, OUT_OF_BAND, Edge
 from chongming_spec.triggers import TRIGGER_NAMES
 from chongming_spec.verbs import VERBS
 from chongming_task.stores._codec import Column, columns_of
@@ -125,19 +127,46 @@ def tables() -> list[str]:
 
 # Triggers
 
-_LAST = "(SELECT {column} FROM transitions WHERE task_id = NEW.task_id ORDER BY version DESC LIMIT 1)"
 _NEWEST_SAYS = (
     "NOT EXISTS (SELECT 1 FROM transitions WHERE task_id = NEW.task_id AND version = NEW.status_version "
     "AND to_status = NEW.status AND epoch = NEW.epoch AND generation = NEW.generation AND attempt = NEW.attempt) "
     "OR NEW.status_version <> (SELECT MAX(version) FROM transitions WHERE task_id = NEW.task_id)"
 )
-_HAS_TOMBSTONE = "EXISTS (SELECT 1 FROM tombstones WHERE task_id = OLD.task_id)"
+# A tombstone speaks of one life of an id: it covers nothing of a later epoch, and no task that has moved on since.
+_IS_PRUNED = (
+    "EXISTS (SELECT 1 FROM tombstones AS stone LEFT JOIN tasks AS row ON row.task_id = stone.task_id "
+    "WHERE stone.task_id = OLD.task_id AND OLD.epoch <= stone.epoch AND (row.task_id IS NULL "
+    "OR (row.epoch = stone.epoch AND row.status_version = stone.last_version)))"
+)
+# What `touch` may change, and what is known of a carrier beside the records; everything else needs a record.
+_WITHOUT_RECORD = frozenset({"progress", "last_heartbeat_at", "pid", "carrier_state"})
+
+
+_SAME_ATTEMPT = "old.task_id = NEW.task_id AND old.generation = NEW.generation AND old.attempt = NEW.attempt"
+
+
+def _differ(columns: Iterable[str], old: str = "OLD") -> str:
+    return " OR ".join(f"NEW.{column} IS NOT {old}.{column}" for column in columns)
+
+
+def _attempt_lies(old: str) -> str:
+    """It would begin otherwise, end otherwise after it was closed, or lose its late note."""
+    began, ended = _differ(("epoch", "started_at"), old), _differ(("ended_at", "disposition", "failure"), old)
+    noted = f"{old}.late_result IS NOT NULL AND {_differ(('late_result',), old)}"
+    return f"{began} OR ({old}.ended_at IS NOT NULL AND ({ended})) OR ({noted})"
+
+
+def _blank(column: str) -> str:
+    """Whether nothing of a text can be seen; a plain ASCII sign decides at once. (NUL ends a text in SQLite.)"""
+    signs = [code for code in range(1, sys.maxunicode + 1) if is_blank(chr(code))]
+    texts = [f"char({_list(signs[at : at + 100])})" for at in range(0, len(signs), 100)]
+    return f"COALESCE({column}, '') NOT GLOB '*[!-~]*' AND trim(COALESCE({column}, ''), {' || '.join(texts)}) = ''"
 
 
 def _moves() -> str:
     edges = _list(f"{edge.source}>{edge.target}" for edge in EDGES)
     in_band = f"NEW.from_status || '>' || NEW.to_status IN ({edges})"
-    return f"NOT (({in_band}) OR ({_out_of_band()}))"
+    return f"NOT (({in_band} AND NEW.trigger NOT IN ({_list(sorted(ONLY_OUT_OF_BAND))})) OR ({_out_of_band()}))"
 
 
 def _out_of_band() -> str:
@@ -151,43 +180,51 @@ def _out_of_band() -> str:
 
 
 def _insert_record() -> list[str]:
-    same_id = "EXISTS (SELECT 1 FROM transitions WHERE {})"
-    creation = "NEW.version = 1 AND NEW.trigger = 'user:create' AND NEW.to_status = 'pending'"
-    starts = f"NEW.to_status = '{TaskStatus.STARTING}'"
-    lines = [
-        _refuse("a record cannot be replaced", same_id.format("seq = NEW.seq OR (command_id = NEW.command_id)")),
-        _refuse("the version does not follow", f"NEW.version <> COALESCE({_LAST.format(column='version')}, 0) + 1"),
-        _refuse(
-            "it does not come from the present state", f"NEW.from_status IS NOT {_LAST.format(column='to_status')}"
-        ),
-        _refuse("only a creation comes from nowhere", f"NEW.from_status IS NULL AND NOT ({creation})"),
-        _refuse("no such move", f"NEW.from_status IS NOT NULL AND {_moves()}"),
-        _refuse("the trigger is unknown", f"NEW.trigger NOT IN ({_list(sorted(TRIGGER_NAMES))})"),
-        _refuse("it names no actor", "trim(NEW.actor) = ''"),
-        _refuse(
-            "it gives no reason",
-            f"NEW.trigger IN ({_list(sorted(REASON_DEMANDED))}) AND trim(COALESCE(NEW.reason, '')) = ''",
-        ),
-        _refuse("its time is before the last one", f"NEW.at < {_LAST.format(column='at')}"),
-        _refuse(
+    """What a new record must be, against the newest one of its task, which is looked up once."""
+    creation = "NEW.version = 1 AND NEW.trigger = 'user:create' AND NEW.to_status = 'pending' AND NEW.attempt = 0"
+    reset = f"NEW.trigger = '{RESET}'"
+    starts = f"(NEW.to_status = '{TaskStatus.STARTING}')"
+    cases = [
+        ("the version does not follow", "NEW.version <> COALESCE(last.version, 0) + 1"),
+        ("it does not come from the present state", "NEW.from_status IS NOT last.to_status"),
+        ("only a creation comes from nowhere", f"NEW.from_status IS NULL AND NOT ({creation})"),
+        ("no such move", f"NEW.from_status IS NOT NULL AND {_moves()}"),
+        ("the trigger is unknown", f"NEW.trigger NOT IN ({_list(sorted(TRIGGER_NAMES))})"),
+        ("it names no actor", _blank("NEW.actor")),
+        ("it gives no reason", f"NEW.trigger IN ({_list(sorted(REASON_DEMANDED))}) AND {_blank('NEW.reason')}"),
+        ("its time is before the last one", "NEW.at < last.at"),
+        ("the generation does not follow", f"NEW.generation <> last.generation + ({reset})"),
+        (
             "the attempt does not follow",
-            "NEW.version > 1 AND NEW.attempt <> CASE WHEN NEW.trigger = 'admin:reset' THEN 0 "
-            f"ELSE {_LAST.format(column='attempt')} + ({starts}) END",
+            f"NEW.attempt <> CASE WHEN {reset} THEN 0 ELSE last.attempt + {starts} END",
         ),
-        _refuse(
+        (
             "the epoch does not follow",
-            f"NEW.version > 1 AND CASE WHEN {_out_of_band()} THEN NEW.epoch <= {_LAST.format(column='epoch')} "
-            f"ELSE NEW.epoch <> {_LAST.format(column='epoch')} END",
+            f"CASE WHEN {_out_of_band()} THEN NEW.epoch <= last.epoch ELSE NEW.epoch <> last.epoch END",
         ),
+        *_guards(),
     ]
+    whens = "\n".join(f"        WHEN {when} THEN RAISE(ABORT, 'chongming: {message}')" for message, when in cases)
+    same = "EXISTS (SELECT 1 FROM transitions WHERE seq = NEW.seq OR command_id = NEW.command_id)"
+    return [
+        _refuse("a record cannot be replaced", same),
+        f"    SELECT CASE\n{whens}\n    END FROM (SELECT 1) LEFT JOIN (SELECT version, to_status, at, attempt, epoch, "
+        "generation FROM transitions WHERE task_id = NEW.task_id ORDER BY version DESC LIMIT 1) AS last;",
+    ]
+
+
+def _guards() -> Iterator[tuple[str, str]]:
+    """The guard on an edge, for whoever takes it within the edges."""
     for edge in EDGES:
         if edge.guard is not None:
-            where = f"NEW.from_status = '{edge.source}' AND NEW.to_status = '{edge.target}'"
             holds = guard_sql(edge.guard).replace("IN (NULL, ", "IN (")
-            lines.append(
-                _refuse(f"guard {edge.guard.name}", f"{where} AND NOT COALESCE({holds}, 0) AND NOT ({_out_of_band()})")
-            )
-    return lines
+            where = f"NEW.from_status = '{edge.source}' AND NEW.to_status = '{edge.target}'"
+            beyond = f" AND NOT ({_out_of_band()})" if _may_be_out_of_band(edge) else ""
+            yield f"guard {edge.guard.name}", f"{where} AND NOT COALESCE({holds}, 0){beyond}"
+
+
+def _may_be_out_of_band(edge: Edge) -> bool:
+    return any(edge.source in row.sources and edge.target in (row.targets or ()) for row in OUT_OF_BAND)
 
 
 def _trigger(name: str, event: str, lines: Iterable[str]) -> str:
@@ -203,42 +240,76 @@ def _count(status: str, change: str) -> str:
 
 def triggers() -> list[str]:
     """What makes the database refuse, and what keeps its counters."""
-    columns = ", ".join(f'"{column.name}"' for column in columns_of(TaskSnapshot)[:1])
     over = _list(sorted(TERMINAL))
+    changing = {"state", "claim_token", "claim_until", "claims", "outcome", "answer"}
+    purpose = ["rowid", *(column.name for column in columns_of(Command) if column.name not in changing)]
+    fixed = [column.name for column in columns_of(TaskSnapshot) if column.name not in _WITHOUT_RECORD]
     return [
         _trigger("transitions_insert", "INSERT ON transitions", _insert_record()),
+        "CREATE TRIGGER transitions_placed AFTER INSERT ON transitions BEGIN\n"
+        + _refuse("a record stands after all others", "NEW.seq < 1 OR NEW.seq < (SELECT MAX(seq) FROM transitions)")
+        + "\nEND",
         _trigger("transitions_update", "UPDATE ON transitions", [_refuse("a record is never changed", "1")]),
-        _trigger("transitions_delete", "DELETE ON transitions", [_refuse("a record is only pruned", f"NOT {_HAS_TOMBSTONE}")]),
+        _trigger("transitions_delete", "DELETE ON transitions", [_refuse("a record is only pruned", f"NOT {_IS_PRUNED}")]),
         _trigger(
             "tasks_insert",
             "INSERT ON tasks",
             [
                 _refuse("a task cannot be replaced", "EXISTS (SELECT 1 FROM tasks WHERE task_id = NEW.task_id "
-                        "OR submission_id = NEW.submission_id)"),
+                        "OR submission_id = NEW.submission_id OR rowid = NEW.rowid)"),
                 _refuse("the row is not what its newest record says", _NEWEST_SAYS),
             ],
         ),
+        "CREATE TRIGGER tasks_numbered AFTER INSERT ON tasks BEGIN\n"
+        + _refuse("a row number is at least 1", "NEW.rowid < 1") + "\nEND",
         _trigger(
             "tasks_update",
             "UPDATE OF status, status_version, epoch, generation, attempt ON tasks",
             [_refuse("the row is not what its newest record says", _NEWEST_SAYS)],
         ),
-        _trigger(f"tasks_rename", f"UPDATE OF {columns} ON tasks", [_refuse("a task keeps its id", "NEW.task_id <> OLD.task_id")]),
-        _trigger("tasks_delete", "DELETE ON tasks", [_refuse("a task is only pruned", f"NOT {_HAS_TOMBSTONE}")]),
+        _trigger(
+            "tasks_same",
+            "UPDATE ON tasks",
+            [
+                _refuse("a task keeps its id", _differ(("rowid", "task_id", "created_at", "submission_id", "arguments"))),
+                _refuse("a row changes with its record only",
+                        f"NEW.status_version = OLD.status_version AND ({_differ(fixed)})"),
+                _refuse("what is over has no progress",
+                        f"NEW.status_version = OLD.status_version AND OLD.status IN ({over}) AND "
+                        f"({_differ(('progress', 'last_heartbeat_at'))})"),
+            ],
+        ),
+        _trigger("tasks_delete", "DELETE ON tasks", [_refuse("a task is only pruned", f"NOT {_IS_PRUNED}")]),
         _trigger(
             "tombstones_insert",
             "INSERT ON tombstones",
             [_refuse("only a task that is over can be pruned",
-                     f"NOT EXISTS (SELECT 1 FROM tasks WHERE task_id = NEW.task_id AND status IN ({over}))")],
+                     "NOT EXISTS (SELECT 1 FROM tasks WHERE task_id = NEW.task_id AND status = NEW.status AND epoch = "
+                     f"NEW.epoch AND status_version = NEW.last_version AND status IN ({over}))")],
         ),
-        _trigger("attempts_delete", "DELETE ON attempts", [_refuse("an attempt is only pruned", f"NOT {_HAS_TOMBSTONE}")]),
-        _trigger(
-            "attempts_update",
-            "UPDATE ON attempts WHEN OLD.ended_at IS NOT NULL",
-            [_refuse("a closed attempt is never changed", "NEW.ended_at IS NOT OLD.ended_at OR NEW.disposition IS NOT "
-                     "OLD.disposition OR NEW.failure IS NOT OLD.failure OR NEW.started_at IS NOT OLD.started_at OR "
-                     "NEW.epoch IS NOT OLD.epoch")],
-        ),
+        _trigger("tombstones_update", "UPDATE ON tombstones", [_refuse("a tombstone is never changed", "1")]),
+        _trigger("tombstones_delete", "DELETE ON tombstones", [_refuse("a tombstone stays", "1")]),
+        _trigger("attempts_insert", "INSERT ON attempts",
+                 [_refuse("an attempt begins once, and closed it is never changed",
+                          f"EXISTS (SELECT 1 FROM attempts AS old WHERE {_SAME_ATTEMPT} AND ({_attempt_lies('old')}))")]),
+        _trigger("attempts_delete", "DELETE ON attempts", [_refuse("an attempt is only pruned", f"NOT {_IS_PRUNED}")]),
+        _trigger("attempts_update", "UPDATE ON attempts",
+                 [_refuse("an attempt begins once, and closed it is never changed",
+                          f"{_differ(('task_id', 'generation', 'attempt'))} OR {_attempt_lies('OLD')}")]),
+        _trigger("commands_insert", "INSERT ON commands",
+                 [_refuse("a command cannot be replaced",
+                          "EXISTS (SELECT 1 FROM commands WHERE command_id = NEW.command_id OR rowid = NEW.rowid)")]),
+        _trigger("commands_update", "UPDATE ON commands",
+                 [_refuse("a command keeps its purpose, and done is final", f"OLD.state = 'done' OR {_differ(purpose)}")]),
+        _trigger("commands_delete", "DELETE ON commands",
+                 [_refuse("a command is only pruned",
+                          "NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = OLD.task_id)")]),
+        _trigger("meta_insert", "INSERT ON meta",
+                 [_refuse("a promise of the file cannot be replaced", "EXISTS (SELECT 1 FROM meta WHERE key = NEW.key)")]),
+        _trigger("meta_update", "UPDATE ON meta",
+                 [_refuse("a promise of the file is kept", "NEW.key <> OLD.key OR OLD.key = 'num_buckets' OR (OLD.key = "
+                          "'epoch' AND CAST(NEW.value AS INTEGER) <= CAST(OLD.value AS INTEGER))")]),
+        _trigger("meta_delete", "DELETE ON meta", [_refuse("a promise of the file stays", "1")]),
         "CREATE TRIGGER tasks_counted AFTER INSERT ON tasks BEGIN\n" + _count("NEW.status", "+") + "\nEND",
         "CREATE TRIGGER tasks_moved AFTER UPDATE OF status ON tasks WHEN NEW.status <> OLD.status BEGIN\n"
         + _count("OLD.status", "-") + "\n" + _count("NEW.status", "+") + "\nEND",

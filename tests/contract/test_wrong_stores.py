@@ -11,7 +11,7 @@ from chongming_task.stores.memory import InMemoryTaskStore
 from chongming_task.testing.store_contract import StoreContract, contract_tests
 from tests.contract.wrong_stores import UNSEEN, WRONG, SpoilableStore
 
-EXAMPLES = 150
+EXAMPLES = 100
 ALL = sorted(WRONG, key=lambda store: store.__name__)
 
 

@@ -12,106 +12,56 @@ from typing import Any
 
 import attrs
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import initialize, rule
 
 from chongming_spec import store_model as model
-from chongming_spec.conformance.compare import FeedReader, agree, observe, pages_of, plain
-from chongming_spec.conformance.moves import DEFECTS, joined, moves_of, newborn, request_of
-from chongming_spec.conformance.report import ManualClock, Report, Target
+from chongming_spec.conformance.compare import agree, pages_of
+from chongming_spec.conformance.driver import COMMANDS, OWNERS, RUNS, TASKS, Driver
+from chongming_spec.conformance.moves import DEFECTS, newborn
 from chongming_spec.errors import TaskError
 from chongming_spec.records import is_out_of_band
 from chongming_spec.snapshot import Progress, TaskSnapshot
-from chongming_spec.states import TaskStatus, is_terminal
+from chongming_spec.states import TaskStatus
 from chongming_spec.step import Watch
-from chongming_spec.store_state import Answer, StoreState, Told, World, history_of, view
+from chongming_spec.store_state import World, history_of
 from chongming_spec.stores import (
     Command,
     CommandState,
     Completion,
-    LeaseView,
     OwnerRecord,
     RunRecord,
-    SaveRequest,
     TaskQuery,
 )
 
-TASKS = ("t1", "t2", "t3")
-OWNERS = ("A#1", "B#1")
-RUNS = (None, "run-1", "run-2")
-COMMANDS = ("c1", "c2", "c3", "c4", "c5")
+_RUN = ("start", "mark_starting", "mark_running")
+SCRIPTS: tuple[tuple[str, ...], ...] = (
+    _RUN,
+    (*_RUN, "mark_retry_wait", "mark_starting", "mark_running", "mark_succeeded"),
+    (*_RUN, "mark_lost"),
+    (*_RUN, "request_pause", "mark_paused"),
+    (*_RUN, "request_stop", "mark_stopped"),
+    ("start", "pause"),
+    ("retry", "mark_starting", "mark_running", "mark_failed"),
+    ("reset", *_RUN),
+    ("cancel",),
+    ("force_transition",),
+)
 _tasks = st.sampled_from(TASKS)
 _owners = st.sampled_from(OWNERS)
 _commands = st.sampled_from(COMMANDS)
-_defects = st.none() | st.sampled_from(sorted(DEFECTS))
+_scripts = st.sampled_from(SCRIPTS)
+_defects = st.integers(0, len(DEFECTS) - 1)
 _index = st.integers(0, 200)
 _submissions = st.sampled_from((None, "s1", "s2"))
 _targets = st.sampled_from((*TASKS, "nobody"))
 _run_statuses = st.sampled_from(("running", "failed"))
+_stale = st.sampled_from((0, 0, 0, 0, 3, 4, 5, 6))
+_happens = st.sampled_from(("nothing", "time", "renewal"))
 _seldom = st.sampled_from((False, False, False, True))
 
 
-class StoreMachine(RuleBasedStateMachine):
-    """The common part; `run` makes a subclass with a target and a report."""
-
-    target: Target
-    report: Report
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clock = ManualClock()
-        self.store = self.target(self.clock)
-        self.state = StoreState()
-        self.watches: dict[str, Watch] = {}
-        self.sent: list[SaveRequest] = []
-        self.tokens: set[str] = set()
-        self.reader = FeedReader()
-        self.report.run += 1
-
-    def teardown(self) -> None:
-        """A closed store answers nothing."""
-        self.store.close()
-
-    # Calling both
-
-    def call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """One call to the store and to the model; returns what both answered, a refusal as its error."""
-        if method in self.report.skipped:
-            return None
-        try:
-            found = getattr(self.store, method)(*args, **kwargs)
-        except TaskError as error:
-            found = error
-        world = World(self.state, self.clock.now())
-        answer = model.call(world, method, *args, **kwargs)
-        told = self._told(answer, found)
-        if told is not None:
-            answer = model.call(world._replace(told=told), method, *args, **kwargs)
-        expected = answer.error if answer.error is not None else answer.result
-        self.report.count(method, type(found).__name__ if isinstance(found, TaskError) else None)
-        agree(f"{method}{(args, kwargs)!r}", plain(found), plain(expected))
-        self._watch_commands(answer.state)
-        self.state = answer.state
-        observe(self.store, world._replace(state=self.state), self.reader, TASKS)
-        return found
-
-    def _told(self, answer: Answer, found: Any) -> Told | None:
-        """What the store chose, once it is a choice the laws allow."""
-        if isinstance(found, TaskSnapshot) and answer.state.epoch > self.state.epoch:
-            assert found.epoch > self.state.epoch, f"epoch {found.epoch} was drawn after {self.state.epoch}"
-            return Told(epoch=found.epoch)
-        if isinstance(found, list) and found and isinstance(found[0], Command):
-            tokens = {one.command_id: one.claim_token for one in found if one.state is CommandState.CLAIMED}
-            for token in tokens.values():
-                assert token, "a claim needs a token"
-                assert token not in self.tokens, f"claim token {token!r} was given twice"
-                self.tokens.add(token)
-            return Told(tokens=tokens)
-        return None
-
-    def _watch_commands(self, after: StoreState) -> None:
-        for one in self.state.commands:
-            now = next((other for other in after.commands if other.command_id == one.command_id), one)
-            assert one.state is not CommandState.DONE or now == one, f"{one.command_id} was done and changed"
+class StoreMachine(Driver):
+    """The rules."""
 
     # Tasks
 
@@ -130,85 +80,44 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(task=_tasks, owner=_owners, n=_index, stride=st.integers(1, 9))
     def save_joined(self, task: str, owner: str, n: int, stride: int) -> None:
-        """Several moves within the table as one save."""
-        row, watch = self.state.rows.get(task), self.watches.get(task)
-        attempts = [one for one in self.state.attempts if one.task_id == task]
-        whole: SaveRequest | None = None
-        for index in range(3):
-            moves = [] if row is None or watch is None else moves_of(row, watch, self.clock.now(), owner)
-            moves = [move for move in moves if not is_out_of_band(move.step.transitions[-1])]
-            if row is None or not moves:
-                break
-            move = moves[(n + stride * index) % len(moves)]
-            one = request_of(row, move, attempts, owner, None)
-            attempts = [*(a for a in attempts if a.ended_at is not None), *one.attempts]
-            whole = one if whole is None else joined(whole, one)
-            row, watch = move.step.snapshot, move.step.watch
-        if whole is not None:
-            self._save(whole, watch)
-
-    def _request(
-        self, task: str, owner: str, n: int, effect_of: str | None = None, alive: bool = False
-    ) -> tuple[SaveRequest, Watch] | None:
-        """One move of a task; with `alive`, one after which it holds a carrier or is not over, if there is one."""
-        row = self.state.rows.get(task)
-        if row is None:
-            return None
-        found = moves_of(row, self.watches[task], self.clock.now(), owner)
-        lively = [move for move in found if not is_terminal(move.step.snapshot.status)] if alive else []
-        found = [move for move in lively if move.step.snapshot.occupies] or lively or found
-        if not found:
-            return None
-        verbs = sorted({move.verb for move in found})
-        found = [move for move in found if move.verb == verbs[n % len(verbs)]]
-        move = found[n // 7 % len(found)]
-        attempts = [one for one in self.state.attempts if one.task_id == task]
-        return request_of(row, move, attempts, owner, effect_of), move.step.watch
+        """Several moves as one save."""
+        found = self.joined_moves(task, owner, n, stride)
+        if found is not None:
+            self.send(*found)
 
     @rule(task=_tasks, owner=_owners, n=_index, defect=_defects, effect=st.one_of(st.none(), _commands))
-    def save(self, task: str, owner: str, n: int, defect: str | None, effect: str | None) -> None:
-        """One move, good or spoilt."""
-        found = self._request(task, owner, n, effect)
+    def save(self, task: str, owner: str, n: int, defect: int, effect: str | None) -> None:
+        """One move, spoilt in three ways and then as it should be."""
+        found = self.any_move(task, owner, n, effect)
         if found is None:
             row, record = newborn(task, owner, self.clock.now())
             self.call("save", row, expect_version=0, transitions=(record,))
             return
         request, watch = found
-        if defect is not None:
-            self._save(DEFECTS[defect](request), watch)
-        if self.state.rows.get(task) is not None and self.state.rows[task].status_version == request.expect_version:
-            self._save(request, watch)
+        names = sorted(DEFECTS)
+        for index in range(3):
+            if self.state.rows[task].status_version == request.expect_version:
+                self.send(DEFECTS[names[(defect + index) % len(names)]](request), watch)
+        if self.state.rows[task].status_version == request.expect_version:
+            self.send(request, watch)
 
-    def _save(self, request: SaveRequest, watch: Watch | None) -> None:
-        self.sent.append(request)
-        before = self.state.rows.get(request.snapshot.task_id)
-        self.call(
-            "save", request.snapshot, expect_version=request.expect_version, transitions=request.transitions,
-            attempts=request.attempts, complete=request.complete,
-        )  # fmt: skip
-        self._follow(request.snapshot.task_id, before, watch)
-
-    def _follow(self, task: str, before: TaskSnapshot | None, watch: Watch | None) -> None:
-        if watch is not None and self.state.rows.get(task) != before:
-            self.watches[task] = watch
-
-    @initialize(owner=_owners, n=_index)
-    def begin(self, owner: str, n: int) -> None:
+    @initialize(owner=_owners, first=_scripts, second=_scripts, n=_index)
+    def begin(self, owner: str, first: tuple[str, ...], second: tuple[str, ...], n: int) -> None:
         """Owners with leases, two tasks that have got somewhere, and a command."""
         for one in OWNERS:
             self.renew(one, 60)
-        for task in TASKS[:2]:
+        for task, script in zip(TASKS, (first, second), strict=False):
             self.create(task, owner, None, None, n, False)
-            self.live(task, owner, n, 1, True)
+            self.live(task, owner, script, n)
         self.submit_command("c1", "t1", owner, 500)
 
-    @rule(task=_tasks, owner=_owners, n=_index, stride=st.integers(1, 9), alive=st.booleans())
-    def live(self, task: str, owner: str, n: int, stride: int, alive: bool) -> None:
-        """A few good moves in a row, by one owner."""
-        for index in range(n % 5):
-            found = self._request(task, owner, n + stride * index, alive=alive)
+    @rule(task=_tasks, owner=_owners, script=_scripts, n=_index)
+    def live(self, task: str, owner: str, script: tuple[str, ...], n: int) -> None:
+        """A piece of an ordinary life, by one owner; what the task refuses is left out."""
+        for verb in script:
+            found = self.by_verb(task, owner, verb, n)
             if found is not None:
-                self._save(*found)
+                self.send(*found)
 
     @rule(n=_index, reworded=_seldom)
     def save_again(self, n: int, reworded: bool) -> None:
@@ -218,12 +127,12 @@ class StoreMachine(RuleBasedStateMachine):
             if reworded and request.transitions:
                 last = attrs.evolve(request.transitions[-1], reason="other words")
                 request = attrs.evolve(request, transitions=(*request.transitions[:-1], last))
-            self._save(request, None)
+            self.send(request, None)
 
     @rule(owner=_owners, n=_index, spoilt=_seldom)
     def save_many(self, owner: str, n: int, spoilt: bool) -> None:
         """Several saves at once, one of them perhaps spoilt."""
-        found = [(task, self._request(task, owner, n)) for task in TASKS]
+        found = [(task, self.any_move(task, owner, n)) for task in TASKS]
         good = [(task, one) for task, one in found if one is not None]
         good = [(task, one) for task, one in good if not any(is_out_of_band(r) for r in one[0].transitions)]
         requests = [one[0] for _, one in good]
@@ -234,7 +143,7 @@ class StoreMachine(RuleBasedStateMachine):
         before = dict(self.state.rows)
         self.call("save_many", requests)
         for task, one in good:
-            self._follow(task, before[task], one[1])
+            self.follow(task, before[task], one[1])
 
     @rule(task=_tasks, n=_index, owner=_owners)
     def append(self, task: str, n: int, owner: str) -> None:
@@ -247,10 +156,12 @@ class StoreMachine(RuleBasedStateMachine):
         else:
             self.call("append", attrs.evolve(newborn(task, owner, self.clock.now())[1], version=2))
 
-    @rule(task=_tasks, generation=st.integers(1, 2), attempt=st.integers(0, 3), note=st.sampled_from(("late", "later")))
-    def note_late_result(self, task: str, generation: int, attempt: int, note: str) -> None:
-        """A note on an attempt, closed or not."""
-        self.call("note_late_result", task, generation=generation, attempt=attempt, note=note)
+    @rule(n=_index, off=st.sampled_from((0, 0, 1)), note=st.sampled_from(("late", "later")))
+    def note_late_result(self, n: int, off: int, note: str) -> None:
+        """A note on an attempt, closed or not, or on one that never was."""
+        if self.state.attempts:
+            one = self.state.attempts[n % len(self.state.attempts)]
+            self.call("note_late_result", one.task_id, generation=one.generation, attempt=one.attempt + off, note=note)
 
     @rule(
         statuses=st.none() | st.frozensets(st.sampled_from(list(TaskStatus))),
@@ -294,49 +205,38 @@ class StoreMachine(RuleBasedStateMachine):
         """Leases, claims and commands run out."""
         self.clock.advance(seconds)
 
-    def _read(self, row: TaskSnapshot, stale: int) -> LeaseView:
-        lease = view(self.state, row).lease_until
-        if row.owner is not None and row.owner in self.state.owners:
-            lease = self.state.owners[row.owner].lease_until
-        read = LeaseView(row.status_version, row.owner, row.epoch, lease)
-        wrong = self.clock.now() + timedelta(seconds=1)
-        changes: tuple[dict[str, Any], ...] = (
-            *({}, {}, {}),
-            {"version": read.version + 1},
-            {"owner": "C#1"},
-            {"epoch": read.epoch + 1},
-            {"lease_until": wrong},
-        )
-        return read._replace(**changes[stale])
+    def _meanwhile(self, row: TaskSnapshot, happens: str) -> None:
+        """What happens between the reading of a lease and the write that relies on it."""
+        if happens == "renewal":
+            self.renew(row.owner or OWNERS[0], 5)
+        if happens != "nothing":
+            self.clock.advance(100)
 
-    def _chosen(self, task: str, owner: str, n: int, verb: str) -> tuple[SaveRequest, Watch] | None:
-        row = self.state.rows.get(task)
-        moves = [] if row is None else moves_of(row, self.watches[task], self.clock.now(), owner)
-        fitting = [move for move in moves if move.verb == verb]
-        if row is None or not fitting:
-            return None
-        attempts = [one for one in self.state.attempts if one.task_id == task]
-        move = fitting[n % len(fitting)]
-        return request_of(row, move, attempts, owner, None), move.step.watch
-
-    @rule(task=_tasks, owner=_owners, n=_index, stale=st.integers(0, 6))
-    def expire_lease(self, task: str, owner: str, n: int, stale: int) -> None:
+    @rule(task=_tasks, owner=_owners, n=_index, stale=_stale, happens=_happens)
+    def expire_lease(self, task: str, owner: str, n: int, stale: int, happens: str) -> None:
         """A reconciler gives a task up for lost, on what it read some time ago."""
-        found = self._chosen(task, owner, n, "mark_lost")
+        self.live(task, owner, SCRIPTS[0], n)
+        found = self.by_verb(task, owner, "mark_lost", n)
         if found is not None:
             row = self.state.rows[task]
-            self.call("expire_lease", found[0], self._read(row, stale))
-            self._follow(task, row, found[1])
+            read = self.read(row, stale)
+            self._meanwhile(row, happens)
+            self.call("expire_lease", found[0], read)
+            self.follow(task, row, found[1])
 
-    @rule(task=_tasks, owner=_owners, n=_index, stale=st.integers(0, 6), stalled_ok=st.booleans())
-    def adopt(self, task: str, owner: str, n: int, stale: int, stalled_ok: bool) -> None:
+    @rule(task=_tasks, owner=_owners, n=_index, stale=_stale, happens=_happens, stalled_ok=st.booleans())
+    def adopt(self, task: str, owner: str, n: int, stale: int, happens: str, stalled_ok: bool) -> None:
         """Another owner takes over; or moves what holds no carrier under the same condition."""
-        verb = ("adopt", "adopt", "force_transition", "reset")[n % 4]
-        found = self._chosen(task, owner, n, verb)
+        if n % 2:
+            self.live(task, owner, SCRIPTS[0], n)
+            self.renew(owner, 60)
+        found = self.by_verb(task, owner, ("adopt", "force_transition", "adopt", "reset")[n % 4], n)
         if found is not None:
             row = self.state.rows[task]
-            self.call("adopt", found[0], self._read(row, stale), stalled_ok=stalled_ok)
-            self._follow(task, row, found[1])
+            read = self.read(row, stale)
+            self._meanwhile(row, happens)
+            self.call("adopt", found[0], read, stalled_ok=stalled_ok)
+            self.follow(task, row, found[1])
 
     # Commands
 
@@ -362,6 +262,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.call("claim_commands", owner=owner, lease_seconds=seconds, limit=limit)
 
     def _completion(self, n: int, forged: bool) -> Completion | None:
+        """The end of a command that was claimed or is done; if there is none, something is claimed first."""
+        if not any(one.state is CommandState.CLAIMED for one in self.state.commands):
+            self.claim_commands(OWNERS[n % 2], 50, 50)
         held = [one for one in self.state.commands if one.state is not CommandState.NEW]
         if not held:
             return None
@@ -379,9 +282,9 @@ class StoreMachine(RuleBasedStateMachine):
     def save_with_completion(self, n: int, forged: bool, task: str, owner: str) -> None:
         """The effect of a command and its end in one save."""
         done = self._completion(n, forged)
-        found = self._request(task, owner, n, None if done is None else done.command_id)
+        found = self.any_move(task, owner, n, None if done is None else done.command_id)
         if found is not None:
-            self._save(attrs.evolve(found[0], complete=done), found[1])
+            self.send(attrs.evolve(found[0], complete=done), found[1])
 
     @rule(n=_index, forged=_seldom)
     def release_command(self, n: int, forged: bool) -> None:

@@ -6,7 +6,7 @@ the reference model says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -57,13 +57,13 @@ class Move:
     step: Step
 
 
-def moves_of(row: TaskSnapshot, watch: Watch, now: datetime, owner: str) -> list[Move]:
-    """Every move that changes the row now, each once."""
+def moves_of(row: TaskSnapshot, watch: Watch, now: datetime, owner: str, verbs: Sequence[str] = VERBS) -> list[Move]:
+    """Every move by one of these verbs that changes the row now, each once."""
     watch = watch._replace(lease_over=True, killable=True)
     values: Mapping[str, Any] = {"owner": owner, "declared_attempts": 2, "outcome": {"of": row.task_id}}
     details = Details(now, actor=owner, reason="because", values=values)
     found: dict[tuple[Any, ...], Move] = {}
-    for verb in VERBS:
+    for verb in (one for one in verbs if SPEC.rules_of[one][row.status]):
         for ask in _asks(verb):
             done = step(row, watch, ask, details)
             if not isinstance(done, Refusal) and done.transitions:

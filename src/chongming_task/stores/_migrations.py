@@ -47,7 +47,8 @@ def migrate(
         connection.backup(kept)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(version, target):
+        (now,) = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        for step in range(int(now), target):
             for statement in migrations[step]:
                 connection.execute(statement)
         connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (str(target),))

@@ -105,12 +105,14 @@ class SqliteFile:
             check_path(Path(path))
             if read_only and not Path(path).exists():
                 raise StoreError(f"{path} does not exist; nothing was created, since it was to be only read")
+            self._reading_mode = _reading_mode(Path(path))
             if Path(path).exists():
                 self._look()
+        if read_only and path != MEMORY:
+            return
         try:
             with self._using("write") as connection:
-                if not read_only:
-                    self._prepare(connection)
+                self._prepare(connection)
         except BaseException:
             self.close()
             raise
@@ -176,7 +178,7 @@ class SqliteFile:
         reading = reading or self.read_only
         target = self.path
         if target != MEMORY:
-            target = f"file:{quote(os.path.abspath(target))}?mode={self._reading_mode() if reading else 'rwc'}"
+            target = f"file:{quote(os.path.abspath(target))}?mode={self._reading_mode if reading else 'rwc'}"
         connection = sqlite3.connect(
             target, uri=target != MEMORY, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000
         )
@@ -187,12 +189,6 @@ class SqliteFile:
             connection.close()
             raise
         return connection
-
-    def _reading_mode(self) -> str:
-        """A reader that may write takes its side files away again; what another process left behind stays as it is."""
-        if any(Path(self.path + end).exists() for end in ("-wal", "-journal")):
-            return "ro"
-        return "rw" if os.access(Path(self.path).absolute().parent, os.W_OK) else "ro&immutable=1"
 
     # What is in the file
 
@@ -262,6 +258,13 @@ class SqliteFile:
                 f"{self.path} has spec {theirs} with fingerprint {meta.get('fingerprint')}, ours is {FINGERPRINT} "
                 "under the same version: their rules differ; use the library that wrote it"
             )
+
+
+def _reading_mode(path: Path) -> str:
+    """A reader that may write takes its side files away again; what another process left behind stays as it is."""
+    if any(Path(f"{path}{end}").exists() for end in ("-wal", "-journal")):
+        return "ro"
+    return "rw" if os.access(path.absolute().parent, os.W_OK) else "ro&immutable=1"
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:
