@@ -127,9 +127,62 @@ RULES: tuple[Rule, ...] = (
         "`except Exception` in a loop swallowed the stop.",
     ),
     Rule(
+        "D22",
+        "A save writes history, row and a command's completion in one transaction; sent again it is "
+        "recognised, not repeated.",
+        "Row and history were two calls: after a kill the task showed version 4 and its history ended at 3.",
+    ),
+    Rule(
+        "D23",
+        "A save is ahead (creation, the start of an attempt, moves out of band) or behind; what fails is "
+        "tried until it lands.",
+        "One failed write of a success, and a task that had succeeded was later reported lost.",
+    ),
+    Rule(
+        "D24",
+        "The lease belongs to the owner; a touch changes only the bypass of a live row of that owner and epoch.",
+        "A zombie's heartbeat took the lease back and overwrote the progress of the next attempt.",
+    ),
+    Rule(
+        "D25",
+        "Lost by reconcile is one conditional statement over version, owner, epoch and the exact lease, by "
+        "the store's clock.",
+        "A lease was renewed between the read and the write, and a healthy task was declared lost.",
+    ),
+    Rule(
+        "D26",
+        "Whoever bumps the epoch of another owner's task leaves that owner a `fenced` command in the same transaction.",
+        "An owner that had been overtaken went on writing for minutes.",
+    ),
+    Rule(
+        "D27",
+        "Commands bind to an epoch, are claimed under a token, take effect at most once and in order per task.",
+        "A stop left for attempt 1 was claimed later and stopped attempt 2.",
+    ),
+    Rule(
+        "D28",
+        "adopt takes a task over by the same conditional statement as lost; stalled_ok only where no carrier is held.",
+        "A queued task of a dead owner could be neither run nor stopped, for ever.",
+    ),
+    Rule(
+        "D29",
+        "SQLite: WAL, FULL, BEGIN IMMEDIATE, no network file systems; bad rows are reported and never hide good ones.",
+        "A reader that upgraded to a writer failed at once with `database is locked`.",
+    ),
+    Rule(
+        "D30",
+        "prune removes whole tasks that are over, with a tombstone put down first, in one transaction.",
+        "A pruned id was used again, and a command for the old task stopped the new one.",
+    ),
+    Rule(
         "D39",
         "Refusals are ordinary code and hold under python -O; contracts are a second opinion for tests.",
         "Under -O every contract vanished, and with them the refusals.",
+    ),
+    Rule(
+        "D40",
+        "Nothing read from a store is executed, imported or unpickled; stored arguments round-trip or are not stored.",
+        "A crafted row in a shared database ran code in the process that listed it.",
     ),
     Rule(
         "D41",

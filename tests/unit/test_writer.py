@@ -483,7 +483,7 @@ def test_a_callback_may_submit_but_not_wait(make: Writers) -> None:
 def test_a_forked_child_is_told(make: Writers, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread did not come along, so waiting for it would be for ever (D29)."""
     writer = make(Scripted())
-    monkeypatch.setattr(module.os, "getpid", lambda: -1)
+    monkeypatch.setattr("os.getpid", lambda: -1)
     with pytest.raises(StoreError, match="fork"):
         writer.write(save())
     monkeypatch.undo()

@@ -13,6 +13,7 @@ from chongming_spec.decide import SPEC, Lifecycle
 from chongming_spec.render import table_pages as tables
 from chongming_spec.render.life import states_page, transitions_page
 from chongming_spec.render.markdown import page, table
+from chongming_spec.render.store_pages import audit_page, leases_page, stores_page
 from chongming_spec.render.verb_pages import verbs_page
 from chongming_spec.states import STATES, State
 
@@ -28,6 +29,9 @@ QUESTIONS: dict[str, tuple[str, str]] = {
     "errors": ("Errors", "Which exception means what?"),
     "effects": ("Effects", "Which columns does a verb change?"),
     "triggers": ("Triggers", "What do the triggers in a history mean?"),
+    "stores": ("Stores", "What may be written, and under which condition?"),
+    "leases": ("Leases and commands", "Who may act for a task, and how does another process ask?"),
+    "audit": ("Audit", "What is checked when a database is audited?"),
     "rules": ("Rules", "Why is it so?"),
 }
 
@@ -67,6 +71,9 @@ def pages(spec: Lifecycle = SPEC, states: Sequence[State] = STATES) -> dict[str,
         "errors": tables.errors_page(),
         "effects": tables.effects_page(spec),
         "triggers": tables.triggers_page(spec),
+        "stores": stores_page(),
+        "leases": leases_page(),
+        "audit": audit_page(),
         "rules": tables.rules_page(),
     }
     return {"README.md": _index(), **{f"{name}.md": text for name, text in made.items()}}

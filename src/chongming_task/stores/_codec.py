@@ -28,7 +28,7 @@ def time_text(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def time_of(text: str) -> datetime:
+def time_of(text: Any) -> datetime:
     """The aware time of a text written by `time_text`."""
     if not isinstance(text, str) or len(text) != TIME_LENGTH or text[-1] != "Z":
         raise ValueError(f"{text!r} is no time in UTC")
