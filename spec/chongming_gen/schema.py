@@ -1,9 +1,11 @@
-"""The SQL schema: tables with the snapshot's own column names, and triggers that refuse what the tables of the spec refuse.
+"""The SQL schema: tables with the snapshot's own column names, and triggers that refuse what the spec refuses.
 
-Nothing of the rules is written here. The edges and the out-of-band rows become literal lists inside the triggers, where no
-plain write can change them; a guard on an edge becomes the list of recorded values for which its predicate holds, found by
-asking the predicate. History is written first: a record must continue its task's history by an allowed move, and a row may
-show only what its newest record says.
+Nothing of the rules is written here. The edges and the out-of-band rows become literal lists inside the triggers, where
+no plain write can change them; a guard on an edge becomes the list of recorded values for which its predicate holds,
+found by asking the predicate. History is written first: a record must continue its task's history by an allowed move,
+and a row may show only what its newest record says. Between records a row keeps still but for progress, heartbeat and
+what is known of its carrier. What was closed, done, promised or buried stays so. REPLACE deletes without asking the
+delete triggers, so whatever could be replaced is refused at the insert.
 """
 
 from __future__ import annotations
@@ -158,15 +160,21 @@ def _attempt_lies(old: str) -> str:
 
 def _blank(column: str) -> str:
     """Whether nothing of a text can be seen; a plain ASCII sign decides at once. (NUL ends a text in SQLite.)"""
-    signs = [code for code in range(1, sys.maxunicode + 1) if is_blank(chr(code))]
-    texts = [f"char({_list(signs[at : at + 100])})" for at in range(0, len(signs), 100)]
-    return f"COALESCE({column}, '') NOT GLOB '*[!-~]*' AND trim(COALESCE({column}, ''), {' || '.join(texts)}) = ''"
+    return f"COALESCE({column}, '') NOT GLOB '*[!-~]*' AND trim(COALESCE({column}, ''), '{_INVISIBLE}') = ''"
+
+
+_INVISIBLE = "".join(chr(code) for code in range(1, sys.maxunicode + 1) if is_blank(chr(code)))
+
+
+def _one_of(text: str, names: Iterable[str]) -> str:
+    """Whether a text is one of many names: a search in one constant; a long IN list is built anew at every write."""
+    return f"(instr({text}, '|') = 0 AND instr('|{'|'.join(names)}|', '|' || {text} || '|') > 0)"
 
 
 def _moves() -> str:
-    edges = _list(f"{edge.source}>{edge.target}" for edge in EDGES)
-    in_band = f"NEW.from_status || '>' || NEW.to_status IN ({edges})"
-    return f"NOT (({in_band} AND NEW.trigger NOT IN ({_list(sorted(ONLY_OUT_OF_BAND))})) OR ({_out_of_band()}))"
+    in_band = _one_of("NEW.from_status || '>' || NEW.to_status", (f"{edge.source}>{edge.target}" for edge in EDGES))
+    allowed = f"{in_band} AND NOT {_one_of('NEW.trigger', sorted(ONLY_OUT_OF_BAND))}"
+    return f"NOT (({allowed}) OR ({_out_of_band()}))"
 
 
 def _out_of_band() -> str:
@@ -189,9 +197,9 @@ def _insert_record() -> list[str]:
         ("it does not come from the present state", "NEW.from_status IS NOT last.to_status"),
         ("only a creation comes from nowhere", f"NEW.from_status IS NULL AND NOT ({creation})"),
         ("no such move", f"NEW.from_status IS NOT NULL AND {_moves()}"),
-        ("the trigger is unknown", f"NEW.trigger NOT IN ({_list(sorted(TRIGGER_NAMES))})"),
+        ("the trigger is unknown", f"NOT {_one_of('NEW.trigger', sorted(TRIGGER_NAMES))}"),
         ("it names no actor", _blank("NEW.actor")),
-        ("it gives no reason", f"NEW.trigger IN ({_list(sorted(REASON_DEMANDED))}) AND {_blank('NEW.reason')}"),
+        ("it gives no reason", f"{_one_of('NEW.trigger', sorted(REASON_DEMANDED))} AND {_blank('NEW.reason')}"),
         ("its time is before the last one", "NEW.at < last.at"),
         ("the generation does not follow", f"NEW.generation <> last.generation + ({reset})"),
         (
@@ -240,17 +248,25 @@ def _count(status: str, change: str) -> str:
 
 def triggers() -> list[str]:
     """What makes the database refuse, and what keeps its counters."""
-    over = _list(sorted(TERMINAL))
-    changing = {"state", "claim_token", "claim_until", "claims", "outcome", "answer"}
-    purpose = ["rowid", *(column.name for column in columns_of(Command) if column.name not in changing)]
-    fixed = [column.name for column in columns_of(TaskSnapshot) if column.name not in _WITHOUT_RECORD]
+    return [*_of_records(), *_of_tasks(), *_of_what_ended(), *_of_commands(), *_of_counters()]
+
+
+def _of_records() -> list[str]:
     return [
         _trigger("transitions_insert", "INSERT ON transitions", _insert_record()),
         "CREATE TRIGGER transitions_placed AFTER INSERT ON transitions BEGIN\n"
         + _refuse("a record stands after all others", "NEW.seq < 1 OR NEW.seq < (SELECT MAX(seq) FROM transitions)")
         + "\nEND",
         _trigger("transitions_update", "UPDATE ON transitions", [_refuse("a record is never changed", "1")]),
-        _trigger("transitions_delete", "DELETE ON transitions", [_refuse("a record is only pruned", f"NOT {_IS_PRUNED}")]),
+        _trigger("transitions_delete", "DELETE ON transitions",
+                 [_refuse("a record is only pruned", f"NOT {_IS_PRUNED}")]),
+    ]  # fmt: skip
+
+
+def _of_tasks() -> list[str]:
+    over = _list(sorted(TERMINAL))
+    fixed = [column.name for column in columns_of(TaskSnapshot) if column.name not in _WITHOUT_RECORD]
+    return [
         _trigger(
             "tasks_insert",
             "INSERT ON tasks",
@@ -260,8 +276,7 @@ def triggers() -> list[str]:
                 _refuse("the row is not what its newest record says", _NEWEST_SAYS),
             ],
         ),
-        "CREATE TRIGGER tasks_numbered AFTER INSERT ON tasks BEGIN\n"
-        + _refuse("a row number is at least 1", "NEW.rowid < 1") + "\nEND",
+        _numbered("tasks"),
         _trigger(
             "tasks_update",
             "UPDATE OF status, status_version, epoch, generation, attempt ON tasks",
@@ -271,7 +286,8 @@ def triggers() -> list[str]:
             "tasks_same",
             "UPDATE ON tasks",
             [
-                _refuse("a task keeps its id", _differ(("rowid", "task_id", "created_at", "submission_id", "arguments"))),
+                _refuse("a task keeps its id",
+                        _differ(("rowid", "task_id", "created_at", "submission_id", "arguments"))),
                 _refuse("a row changes with its record only",
                         f"NEW.status_version = OLD.status_version AND ({_differ(fixed)})"),
                 _refuse("what is over has no progress",
@@ -280,6 +296,18 @@ def triggers() -> list[str]:
             ],
         ),
         _trigger("tasks_delete", "DELETE ON tasks", [_refuse("a task is only pruned", f"NOT {_IS_PRUNED}")]),
+    ]  # fmt: skip
+
+
+def _numbered(table: str) -> str:
+    """A row that asks for no number shows -1 before it is inserted, so no row may have that one."""
+    refused = _refuse("a row number is at least 1", "NEW.rowid < 1")
+    return f"CREATE TRIGGER {table}_numbered AFTER INSERT ON {table} BEGIN\n{refused}\nEND"
+
+
+def _of_what_ended() -> list[str]:
+    over = _list(sorted(TERMINAL))
+    return [
         _trigger(
             "tombstones_insert",
             "INSERT ON tombstones",
@@ -291,25 +319,43 @@ def triggers() -> list[str]:
         _trigger("tombstones_delete", "DELETE ON tombstones", [_refuse("a tombstone stays", "1")]),
         _trigger("attempts_insert", "INSERT ON attempts",
                  [_refuse("an attempt begins once, and closed it is never changed",
-                          f"EXISTS (SELECT 1 FROM attempts AS old WHERE {_SAME_ATTEMPT} AND ({_attempt_lies('old')}))")]),
+                          f"EXISTS (SELECT 1 FROM attempts AS old WHERE {_SAME_ATTEMPT} "
+                          f"AND ({_attempt_lies('old')}))")]),
         _trigger("attempts_delete", "DELETE ON attempts", [_refuse("an attempt is only pruned", f"NOT {_IS_PRUNED}")]),
         _trigger("attempts_update", "UPDATE ON attempts",
                  [_refuse("an attempt begins once, and closed it is never changed",
                           f"{_differ(('task_id', 'generation', 'attempt'))} OR {_attempt_lies('OLD')}")]),
+    ]  # fmt: skip
+
+
+def _of_commands() -> list[str]:
+    changing = {"state", "claim_token", "claim_until", "claims", "outcome", "answer"}
+    purpose = ["rowid", *(column.name for column in columns_of(Command) if column.name not in changing)]
+    return [
+        _numbered("commands"),
         _trigger("commands_insert", "INSERT ON commands",
                  [_refuse("a command cannot be replaced",
                           "EXISTS (SELECT 1 FROM commands WHERE command_id = NEW.command_id OR rowid = NEW.rowid)")]),
         _trigger("commands_update", "UPDATE ON commands",
-                 [_refuse("a command keeps its purpose, and done is final", f"OLD.state = 'done' OR {_differ(purpose)}")]),
+                 [_refuse("a command keeps its purpose, and done is final",
+                          f"OLD.state = 'done' OR {_differ(purpose)}")]),
         _trigger("commands_delete", "DELETE ON commands",
                  [_refuse("a command is only pruned",
-                          "NOT EXISTS (SELECT 1 FROM tombstones WHERE task_id = OLD.task_id)")]),
+                          "NOT EXISTS (SELECT 1 FROM tombstones AS stone LEFT JOIN tasks AS row ON row.task_id = "
+                          "stone.task_id WHERE stone.task_id = OLD.task_id "
+                          "AND COALESCE(row.epoch, 0) <= stone.epoch)")]),
         _trigger("meta_insert", "INSERT ON meta",
-                 [_refuse("a promise of the file cannot be replaced", "EXISTS (SELECT 1 FROM meta WHERE key = NEW.key)")]),
+                 [_refuse("a promise of the file cannot be replaced",
+                          "EXISTS (SELECT 1 FROM meta WHERE key = NEW.key)")]),
         _trigger("meta_update", "UPDATE ON meta",
-                 [_refuse("a promise of the file is kept", "NEW.key <> OLD.key OR OLD.key = 'num_buckets' OR (OLD.key = "
-                          "'epoch' AND CAST(NEW.value AS INTEGER) <= CAST(OLD.value AS INTEGER))")]),
+                 [_refuse("a promise of the file is kept", "NEW.key <> OLD.key OR OLD.key = 'num_buckets' "
+                          "OR (OLD.key = 'epoch' AND CAST(NEW.value AS INTEGER) <= CAST(OLD.value AS INTEGER))")]),
         _trigger("meta_delete", "DELETE ON meta", [_refuse("a promise of the file stays", "1")]),
+    ]  # fmt: skip
+
+
+def _of_counters() -> list[str]:
+    return [
         "CREATE TRIGGER tasks_counted AFTER INSERT ON tasks BEGIN\n" + _count("NEW.status", "+") + "\nEND",
         "CREATE TRIGGER tasks_moved AFTER UPDATE OF status ON tasks WHEN NEW.status <> OLD.status BEGIN\n"
         + _count("OLD.status", "-") + "\n" + _count("NEW.status", "+") + "\nEND",
@@ -317,9 +363,15 @@ def triggers() -> list[str]:
     ]  # fmt: skip
 
 
+def _escaped(statement: str) -> str:
+    """As it stands between quotes in a Python file, where nothing may be invisible."""
+    plain = (c if c == "\n" or " " <= c <= "~" else c.encode("unicode_escape").decode() for c in statement)
+    return "".join(plain)
+
+
 def text() -> str:
     """The generated module."""
-    statements = "".join(f'    """{one}""",\n' for one in [*tables(), *triggers()])
+    statements = "".join(f'    """{_escaped(one)}""",\n' for one in [*tables(), *triggers()])
     return (
         '"""Generated by chongming_gen from chongming_spec; do not edit, run `make gen`.\n\n'
         'The SQL schema: tables, indexes and the triggers that refuse what the spec refuses.\n"""\n\n'

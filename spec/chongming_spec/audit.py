@@ -21,7 +21,7 @@ __all__ = ["INVARIANTS", "AuditRows", "Damage", "Finding", "Invariant", "audit",
 
 
 class Finding(NamedTuple):
-    """One broken invariant and where: the task ("" where it is no task's), the version of a record, and what is wrong."""
+    """One broken invariant and where: the task ("" where it is no task's), a record's version, and what is wrong."""
 
     invariant: int
     task_id: str
@@ -74,19 +74,19 @@ INVARIANTS: tuple[Invariant, ...] = (
     Invariant(15, "`overridden` iff this generation was forced.", each_history(h.overridden), _BOTH),
     Invariant(16, "Every row can be read, and would be written again as it stands.", _readable, ()),
     Invariant(17, "The versions of a history are 1 to that of the row.", h.complete, _HISTORY),
-    Invariant(18, "Each record comes from where the one before led; the row is at the last.", h.by_the_laws(18), _HISTORY),
+    Invariant(18, "Each record comes from where the last led; the row is at the newest.", h.by_the_laws(18), _HISTORY),
     Invariant(19, "Each record is an edge whose guard held, or a move out of band.", h.by_the_laws(19), _HISTORY),
     Invariant(21, "Records stand in the store in the order of their versions.", each_history(h.placed), _HISTORY),
     Invariant(22, "Time does not run back in a history.", h.by_the_laws(22), _HISTORY),
     Invariant(23, "`attempt` counts the starts of a generation; only a reset begins one.", h.by_the_laws(23), _HISTORY),
-    Invariant(24, "Every start opens one attempt, closed once by the end of its occupancy.", h.attempts, (*_BOTH, "attempts")),
+    Invariant(24, "Every start opens one attempt, closed once, by its end.", h.attempts, (*_BOTH, "attempts")),
     Invariant(25, "Only a move out of band leads on from an end.", each_history(h.final), _HISTORY),
     Invariant(26, "The epoch rises at each move out of band and stays otherwise.", h.sequence, _HISTORY),
-    Invariant(27, "Every record names its actor; overrides and expired leases their reason.", h.by_the_laws(27), _HISTORY),
+    Invariant(27, "Every record is signed; overrides and expired leases give a reason.", h.by_the_laws(27), _HISTORY),
     Invariant(28, "No record and no command's effect is there twice.", h.unique, _HISTORY),
     Invariant(29, "The counters are the numbers of rows.", t.counted, ("tasks", "counters")),
     Invariant(30, "A command is new, held by a claim, or done with an outcome.", t.lived, ("commands",)),
-    Invariant(31, "An effect is of the task and the epoch its command was meant for.", t.aimed, ("records", "commands")),
+    Invariant(31, "An effect is of the task and epoch its command was meant for.", t.aimed, ("records", "commands")),
     Invariant(32, "Effects stand in the order of their commands.", t.in_order, ("records", "commands")),
     Invariant(34, "Of a pruned task nothing is left.", t.buried, ("tombstones",)),
     Invariant(35, "A lease that is over ends what it should, and is declared by another.", t.expired, _HISTORY),

@@ -72,7 +72,7 @@ def complete(view: View) -> Iterator[Flaw]:
     """17: versions without a gap up to the row's; no row without its history, nor attempts of a history without row."""
     yield from by_the_laws(_VERSION)(view)
     for task_id, row in view.row_of.items():
-        if view.has("records") and view.whole(task_id, "records") and task_id not in view.history_of:
+        if view.whole(task_id, "records") and task_id not in view.history_of:
             yield Flaw(task_id, row.status_version, "it has no history")
     if not view.has("tasks"):
         return
@@ -140,10 +140,9 @@ def attempts(view: View) -> Iterator[Flaw]:
     for history in view.histories:
         if history.row is not None and view.whole(history.task_id, "attempts", "tasks"):
             yield from _attempts_of(history, view.attempts_of.get(history.task_id, []))
-    if view.has("records"):
-        for task_id in view.attempts_of:
-            if view.whole(task_id, "records") and task_id not in view.history_of:
-                yield Flaw(task_id, None, "it has attempts and no history")
+    for task_id in view.attempts_of:
+        if view.whole(task_id, "records") and task_id not in view.history_of:
+            yield Flaw(task_id, None, "it has attempts and no history")
 
 
 def _attempts_of(history: History, found: Iterable[AttemptRecord]) -> Iterator[Flaw]:

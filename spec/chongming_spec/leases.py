@@ -1,7 +1,7 @@
-"""The protocol of leases and commands as rows: who may write what while which lease holds, and the laws of it (D24-D28).
+"""The protocol of leases and commands as rows: who may write what under which lease, and the laws of it (D24-D28).
 
-Nothing decides by this file: the judgements are functions of `store_rules`, and each row names its own. A store's contract
-holds the functions to the rows, and the published pages show the rows.
+Nothing decides by this file: the judgements are functions of `store_rules`, and each row names its own. Tests hold the
+two together, and the conformance machine sees commands move only by `COMMAND_MOVES`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chongming_spec.stores import CommandState
 class Right:
     """One write: by whom, with which method of a store, under which condition, judged by which function.
 
-    `always` tells the two kinds of refusal apart: False is a condition on the state of things, True a plain permission.
+    `always`: there is no condition; the function only says what is then the case.
     """
 
     who: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tests.contract.wrong_side_stores  # noqa: F401 - registers its stores
 from chongming_spec.conformance import run_conformance
 from chongming_spec.conformance.report import ManualClock
 from chongming_spec.stores import STORE_METHODS
@@ -11,7 +12,8 @@ from chongming_task.stores.memory import InMemoryTaskStore
 from chongming_task.testing.store_contract import StoreContract, contract_tests
 from tests.contract.wrong_stores import UNSEEN, WRONG, SpoilableStore
 
-EXAMPLES = 100
+EXAMPLES = 60
+SEEDS = (1, 2, 3, 4, 5)
 ALL = sorted(WRONG, key=lambda store: store.__name__)
 
 
@@ -71,5 +73,4 @@ def test_conformance_catches(kind: type[InMemoryTaskStore]) -> None:
     def target(clock: ManualClock) -> InMemoryTaskStore:
         return kind(clock=clock)  # type: ignore[arg-type]
 
-    report = run_conformance(target, examples=EXAMPLES, seed=1, shrink=False)
-    assert not report.ok
+    assert any(not run_conformance(target, examples=EXAMPLES, seed=seed, shrink=False).ok for seed in SEEDS)

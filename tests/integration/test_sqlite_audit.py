@@ -16,7 +16,18 @@ from chongming_spec.buckets import bucket_for
 from chongming_spec.stores import OwnerRecord
 from chongming_task.stores._audit_source import read
 from chongming_task.stores.sqlite import SqliteTaskStore
-from tests.integration.sqlite_lives import LIVES, OWNER, START, Life, Time, command, damage, execute, fill, random_life
+from tests.integration.sqlite_lives import (
+    LIVES,
+    OWNER,
+    START,
+    Life,
+    Time,
+    command,
+    damage,
+    execute,
+    fill,
+    random_life,
+)
 
 NOW = START + timedelta(hours=1)
 IDS = {name: f"{number}-{name}" for number, name in enumerate(LIVES)}
@@ -71,14 +82,19 @@ def test_random_lives_leave_a_clean_database(seed: int, budget: int, tmp_path_fa
     assert audit(read(str(path), NOW)) == []
 
 
+def of(life: str) -> str:
+    """The condition that picks one task."""
+    return f"task_id = '{IDS.get(life, life)}'"
+
+
 def row(life: str, change: str) -> str:
     """A change of one task's row."""
-    return f"UPDATE tasks SET {change} WHERE task_id = '{IDS.get(life, life)}'"
+    return f"UPDATE tasks SET {change} WHERE {of(life)}"
 
 
 def record(life: str, change: str, version: int) -> str:
     """A change of one record."""
-    return f"UPDATE transitions SET {change} WHERE task_id = '{IDS.get(life, life)}' AND version = {version}"
+    return f"UPDATE transitions SET {change} WHERE {of(life)} AND version = {version}"
 
 
 EARLY = "'2001-01-01T00:00:00.000000Z'"
@@ -104,7 +120,7 @@ CORRUPTIONS: list[tuple[int, str, tuple[str, ...]]] = [
         "\"exit_code\":null,\"kind\":\"exception\",\"message\":\"\",\"retryable\":true,\"traceback\":null}'"),)),
     (10, "a stop that may be retried", (row("stopped", "failure = replace(failure, 'false', 'true')"),)),
     (10, "an attempt that lies", ("UPDATE attempts SET failure = replace(failure, 'true', 'false') WHERE "
-        f"task_id = '{IDS['fails']}'",)),
+        f"{of('fails')}",)),
     (11, "an outcome of a failure", (row("fails", "outcome = '1'"),)),
     (12, "a running task of nobody", (row("running", "owner = ' '"),)),
     (12, "a lease after the end", (row("succeeds", f"lease_owner = 'x', lease_until = {LATE}"),)),
@@ -122,13 +138,14 @@ CORRUPTIONS: list[tuple[int, str, tuple[str, ...]]] = [
     (16, "JSON that nobody wrote", (row("succeeds", "tags = '[ ]'"),)),
     (16, "an epoch that is no number", ("UPDATE meta SET value = 'many' WHERE key = 'epoch'",)),
     (16, "a command that cannot be read", ("UPDATE commands SET ask = '[' WHERE command_id = 'c0'",)),
-    (17, "a record is gone", (f"DELETE FROM transitions WHERE task_id = '{IDS['succeeds']}' AND version = 3",)),
-    (17, "the newest record is gone", (f"DELETE FROM transitions WHERE task_id = '{IDS['running']}' AND version = 4",)),
-    (17, "a history is gone", (f"DELETE FROM transitions WHERE task_id = '{IDS['running']}'",)),
-    (17, "the row is gone", (f"DELETE FROM tasks WHERE task_id = '{IDS['running']}'",)),
+    (17, "a record is gone", (f"DELETE FROM transitions WHERE {of('succeeds')} AND version = 3",)),
+    (17, "the newest record is gone", (f"DELETE FROM transitions WHERE {of('running')} AND version = 4",)),
+    (17, "a history is gone", (f"DELETE FROM transitions WHERE {of('running')}",)),
+    (17, "the row is gone", (f"DELETE FROM tasks WHERE {of('running')}",)),
     (18, "a record comes from elsewhere", (record("succeeds", "from_status = 'blocked'", 3),)),
     (18, "the row is elsewhere", (row("running", "status = 'stopping', requested_action = 'stop'"),)),
-    (19, "no such edge", (record("running", "from_status = 'pending'", 3), record("running", "to_status = 'pending'", 2))),
+    (19, "no such edge",
+        (record("running", "from_status = 'pending'", 3), record("running", "to_status = 'pending'", 2))),
     (19, "a guard that did not hold", (record("stopped", "requested_action = 'cancel'", 6),)),
     (19, "an unknown trigger", (record("running", "trigger = 'moon:full'", 2),)),
     (19, "forced along an edge", (record("running", "trigger = 'admin:force', reason = 'x'", 2),)),
@@ -137,20 +154,20 @@ CORRUPTIONS: list[tuple[int, str, tuple[str, ...]]] = [
     (23, "an attempt too many", (record("running", "attempt = 2", 4), row("running", "attempt = 2"))),
     (23, "a generation without a reset", (record("succeeds", "generation = 2", 5), row("succeeds", "generation = 2"))),
     (23, "the row has another attempt", (row("running", "attempt = 2"),)),
-    (24, "an attempt is not on record", (f"DELETE FROM attempts WHERE task_id = '{IDS['retries']}' AND attempt = 1",)),
-    (24, "an attempt nobody started", ("INSERT INTO attempts SELECT task_id, 7, generation, epoch, started_at, ended_at, "
-        f"disposition, failure, NULL FROM attempts WHERE task_id = '{IDS['succeeds']}'",)),
-    (24, "an attempt that stays open", (f"UPDATE attempts SET ended_at = NULL WHERE task_id = '{IDS['succeeds']}'",)),
-    (24, "an attempt closed too early", (f"UPDATE attempts SET ended_at = {LATE} WHERE task_id = '{IDS['running']}'",)),
-    (24, "an attempt closed otherwise", (f"UPDATE attempts SET disposition = 'lost' WHERE task_id = '{IDS['succeeds']}'",)),
-    (24, "an attempt begun otherwise", (f"UPDATE attempts SET started_at = {EARLY} WHERE task_id = '{IDS['succeeds']}'",)),
-    (24, "failed without a failure", (f"UPDATE attempts SET failure = NULL WHERE task_id = '{IDS['fails']}'",)),
+    (24, "an attempt is not on record", (f"DELETE FROM attempts WHERE {of('retries')} AND attempt = 1",)),
+    (24, "an attempt nobody started", ("INSERT INTO attempts SELECT task_id, 7, generation, epoch, started_at, "
+        f"ended_at, disposition, failure, NULL FROM attempts WHERE {of('succeeds')}",)),
+    (24, "an attempt that stays open", (f"UPDATE attempts SET ended_at = NULL WHERE {of('succeeds')}",)),
+    (24, "an attempt closed too early", (f"UPDATE attempts SET ended_at = {LATE} WHERE {of('running')}",)),
+    (24, "an attempt closed otherwise", (f"UPDATE attempts SET disposition = 'lost' WHERE {of('succeeds')}",)),
+    (24, "an attempt begun otherwise", (f"UPDATE attempts SET started_at = {EARLY} WHERE {of('succeeds')}",)),
+    (24, "failed without a failure", (f"UPDATE attempts SET failure = NULL WHERE {of('fails')}",)),
     (24, "attempts of nothing", ("INSERT INTO attempts SELECT 'nobody', 1, 1, 1, started_at, NULL, NULL, NULL, NULL "
-        f"FROM attempts WHERE task_id = '{IDS['running']}'",)),
+        f"FROM attempts WHERE {of('running')}",)),
     (25, "it went on after its end", (record("revived", "trigger = 'user:start'", 6),)),
     (26, "the epoch moved by itself", (record("running", "epoch = 500", 4), row("running", "epoch = 500"))),
     (26, "revived in the old epoch", (record("revived", "epoch = (SELECT epoch FROM transitions WHERE "
-        f"task_id = '{IDS['revived']}' AND version = 5)", 6),)),
+        f"{of('revived')} AND version = 5)", 6),)),
     (26, "the row is of another epoch", (row("running", "epoch = 1"),)),
     (26, "the store forgot its epochs", ("UPDATE meta SET value = '1' WHERE key = 'epoch'",)),
     (27, "written by nobody", (record("running", "actor = char(8203)", 2),)),
@@ -163,13 +180,14 @@ CORRUPTIONS: list[tuple[int, str, tuple[str, ...]]] = [
     (30, "new with an outcome", ("UPDATE commands SET state = 'new' WHERE command_id = 'c0'",)),
     (30, "new with a claim", ("UPDATE commands SET state = 'new', outcome = NULL, answer = NULL",)),
     (31, "an effect in another epoch", ("UPDATE commands SET target_epoch = 1 WHERE command_id = 'c0'",)),
-    (31, "an effect on another task", (f"UPDATE commands SET task_id = '{IDS['running']}' WHERE command_id = 'c0'",)),
+    (31, "an effect on another task", (f"UPDATE commands SET {of('running')} WHERE command_id = 'c0'",)),
     (32, "a command overtook another", ("UPDATE commands SET seq = 9 WHERE command_id = 'c0'",)),
-    (34, "a pruned history is back", ("INSERT INTO transitions SELECT 'gone', 1, NULL, 'pending', trigger, actor, reason, at, 0, "
-        "1, 1, 1, 0, 'none', NULL, 'none', owner, NULL, NULL FROM transitions WHERE seq = (SELECT MIN(seq) FROM transitions)",)),
-    (34, "a command outlived its task", (f"UPDATE tombstones SET pruned_at = {LATE}", "INSERT INTO commands SELECT 'late', "
-        "'gone', verb, actor, created_at, expires_at, NULL, owner, NULL, ask, 1, state, claim_token, claim_until, claims, outcome, "
-        "answer FROM commands WHERE command_id = 'c0'")),
+    (34, "a pruned history is back", ("INSERT INTO transitions SELECT 'gone', 1, NULL, 'pending', trigger, actor, "
+        "reason, at, 0, 1, 1, 1, 0, 'none', NULL, 'none', owner, NULL, NULL FROM transitions WHERE seq = "
+        "(SELECT MIN(seq) FROM transitions)",)),
+    (34, "a command outlived its task", (f"UPDATE tombstones SET pruned_at = {LATE}",
+        "INSERT INTO commands SELECT 'late', 'gone', verb, actor, created_at, expires_at, NULL, owner, NULL, ask, 1, "
+        "state, claim_token, claim_until, claims, outcome, answer FROM commands WHERE command_id = 'c0'")),
     (35, "a lease over, and it went on", (record("succeeds", _EXPIRED, 5),)),
     (35, "its own lease over", (record("lost with its owner", _EXPIRED, 5),)),
     (36, "another owner wrote", (record("succeeds", "owner = 'stranger#1'", 4),)),
@@ -199,7 +217,7 @@ def test_the_first_bad_row_is_named(database: Path) -> None:
     (finding,) = audit(read(str(database), NOW))
     assert str(finding) == f"invariant 27, task '{IDS['succeeds']}', version 4: it names no actor"
     damage(database, record("succeeds", "actor = 'anna'", 4))
-    damage(database, f"DELETE FROM transitions WHERE task_id = '{IDS['succeeds']}' AND version = 3")
+    damage(database, f"DELETE FROM transitions WHERE {of('succeeds')} AND version = 3")
     assert [one.invariant for one in audit(read(str(database), NOW))] == [17, 24]
 
 
@@ -229,7 +247,8 @@ def test_an_imported_history_needs_no_row(tmp_path: Path) -> None:
 
 def test_good_rows_are_audited_beside_bad_ones(database: Path) -> None:
     """D29: a row that cannot be read hides no finding about another, and is judged by no gap it leaves itself."""
-    damage(database, row("running", "status = 'flying'"), record("fails", "at = 'noon'", 2), row("succeeds", "ended_at = NULL"))
+    bad = row("running", "status = 'flying'"), record("fails", "at = 'noon'", 2)
+    damage(database, *bad, row("succeeds", "ended_at = NULL"))
     findings = audit(read(str(database), NOW))
     assert [(one.invariant, one.task_id) for one in findings] == [
         (2, IDS["succeeds"]),

@@ -15,6 +15,7 @@ from chongming_spec.conformance.compare import FeedReader, agree, observe, plain
 from chongming_spec.conformance.moves import Move, joined, moves_of, request_of
 from chongming_spec.conformance.report import ManualClock, Report, Target
 from chongming_spec.errors import TaskError
+from chongming_spec.leases import COMMAND_MOVES
 from chongming_spec.records import is_out_of_band
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot
 from chongming_spec.step import Watch
@@ -23,8 +24,9 @@ from chongming_spec.stores import Command, CommandState, LeaseView, SaveRequest
 
 TASKS = ("t1", "t2", "t3")
 OWNERS = ("A#1", "B#1")
+IMPORTED = "imported"
 RUNS = (None, "run-1", "run-2")
-COMMANDS = ("c1", "c2", "c3", "c4", "c5")
+COMMANDS = tuple(f"c{n}" for n in range(1, 13))
 
 
 class Driver(RuleBasedStateMachine):
@@ -66,9 +68,9 @@ class Driver(RuleBasedStateMachine):
         expected = answer.error if answer.error is not None else answer.result
         self.report.count(method, type(found).__name__ if isinstance(found, TaskError) else None)
         agree(f"{method}{(args, kwargs)!r}", plain(found), plain(expected))
-        self._watch_commands(answer.state)
+        self._watch_commands(method, answer.state)
         self.state = answer.state
-        observe(self.store, world._replace(state=self.state), self.reader, TASKS)
+        observe(self.store, world._replace(state=self.state), self.reader, (*TASKS, IMPORTED))
         return found
 
     def _told(self, answer: Answer, found: Any) -> Told | None:
@@ -85,10 +87,16 @@ class Driver(RuleBasedStateMachine):
             return Told(tokens=tokens)
         return None
 
-    def _watch_commands(self, after: StoreState) -> None:
-        for one in self.state.commands:
-            now = next((other for other in after.commands if other.command_id == one.command_id), one)
-            assert one.state is not CommandState.DONE or now == one, f"{one.command_id} was done and changed"
+    def _watch_commands(self, method: str, after: StoreState) -> None:
+        """Commands move only as the rows of `leases` say."""
+        before = {one.command_id: one for one in self.state.commands}
+        for one in after.commands:
+            known = before.get(one.command_id)
+            if known == one:
+                continue
+            source = None if known is None else known.state
+            moves = [move for move in COMMAND_MOVES if (move.source, move.target) == (source, one.state)]
+            assert any(method in move.by for move in moves), f"{method} moved {one.command_id} from {source}"
 
     # Requests
 

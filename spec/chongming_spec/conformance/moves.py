@@ -20,6 +20,7 @@ from chongming_spec.snapshot import AttemptRecord, Details, TaskSnapshot, Transi
 from chongming_spec.states import TERMINAL, TaskStatus
 from chongming_spec.step import Step, Watch, step
 from chongming_spec.stores import SaveRequest
+from chongming_spec.transitions import TRANSITIONS
 
 KINDS = (None, FailureKind.EXCEPTION, FailureKind.ATTEMPTS_EXHAUSTED, FailureKind.LOST, FailureKind.CANCELLED)
 VERBS = tuple(verb for verb in SPEC.verb_of if verb != "wait")
@@ -111,9 +112,10 @@ def _row(request: SaveRequest, **changes: Any) -> SaveRequest:
 
 
 def _other_status(request: SaveRequest) -> SaveRequest:
-    """A state that the last record cannot lead to by any edge."""
-    target = TaskStatus.BLOCKED if request.snapshot.status is not TaskStatus.BLOCKED else TaskStatus.RUNNING
-    return _row(_last(request, to_status=target), status=target)
+    """A state to which no edge leads from where the last record comes from."""
+    source = request.transitions[-1].from_status or TaskStatus.PENDING
+    target = next(one for one in TaskStatus if one not in TRANSITIONS[source])
+    return _row(_last(request, to_status=target, trigger="executor:launched"), status=target)
 
 
 def _version_gap(request: SaveRequest) -> SaveRequest:

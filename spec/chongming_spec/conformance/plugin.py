@@ -3,14 +3,14 @@
     pytest -p chongming_spec.conformance.plugin --chongming-target mypackage.stores:make
 
 `--chongming-skips FILE` names a file with one method per line that the store does not have yet (`#` begins a comment);
-`--chongming-report FILE` gets the report as JSON. Without a target the plugin does nothing. The `pytest11` entry point, if
-there is one, must bear this module's name, or pytest registers it twice.
+`--chongming-report FILE` gets the report as JSON. Without a target the plugin does nothing. The `pytest11` entry point,
+if there is one, must bear this module's name, or pytest registers it twice.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ class ConformanceItem(pytest.Item):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
     """Add the run after whatever else was collected, also when nothing was."""
     target = session.config.getoption("--chongming-target")
     if target:

@@ -15,7 +15,7 @@ from chongming_spec.conformance.report import Report, Target
 from chongming_spec.errors import ConfigurationError
 from chongming_spec.store_model import METHODS
 
-STEPS = 50
+STEPS = 20
 
 
 def target_named(text: str) -> Target:

@@ -20,6 +20,7 @@ from chongming_spec.stores import Command, FeedRecord, OwnerRecord, Tombstone
 from chongming_task.stores._codec import columns_of, decode, dumps, loads, plain, row_of, value_of
 from chongming_task.stores._generated_schema import STATEMENTS
 from chongming_task.stores._sqlite_file import MAGIC, SqliteFile, check_path
+from chongming_task.stores._sqlite_tasks import escaped_text
 
 _UNREADABLE = (KeyError, ValueError, TypeError, OverflowError, RecursionError)
 
@@ -63,14 +64,10 @@ def read_database(path: str, now: datetime) -> AuditRows:
     file = SqliteFile(path, synchronous="full", read_only=True)
     try:
         with file.read() as cursor:
-            cursor.connection.text_factory = _text
+            cursor.connection.text_factory = escaped_text
             return _Reader(cursor).rows(now)
     finally:
         file.close()
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def _check_again(again: Any, stored: Any) -> None:
@@ -110,7 +107,7 @@ class _Reader:
         for (line,) in self._fetch(FILE, "PRAGMA integrity_check(20)"):
             if line != "ok":
                 self._damage.append(Damage(FILE, "", f"SQLite says: {line}"))
-        found = dict(self._fetch(FILE, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        found = dict(self._pairs(FILE, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
         ours = {_name_in(statement): statement for statement in STATEMENTS}
         for name, statement in ours.items():
             if found.get(name) != statement:

@@ -13,7 +13,7 @@ import typing
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -21,8 +21,12 @@ import attrs
 
 Decoder = Callable[[Any], Any]
 TIME_LENGTH = len("2026-05-01T12:00:00.000000Z")
+KEPT = (
+    4096  # values of one kind that are converted again and again, such as the creation of a task at each of its saves
+)
 
 
+@lru_cache(KEPT)
 def time_text(value: datetime) -> str:
     """Aware time as sortable text."""
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
@@ -32,7 +36,10 @@ def time_of(text: Any) -> datetime:
     """The aware time of a text written by `time_text`."""
     if not isinstance(text, str) or len(text) != TIME_LENGTH or text[-1] != "Z":
         raise ValueError(f"{text!r} is no time in UTC")
-    return datetime.fromisoformat(text)
+    return _time_of(text)
+
+
+_time_of = lru_cache(KEPT)(datetime.fromisoformat)
 
 
 def plain(value: Any) -> Any:
@@ -56,9 +63,12 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a store cannot keep a {type(value).__name__}")
 
 
+_ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
 def dumps(value: Any) -> str:
     """Canonical JSON text of any value a store keeps."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODE(plain(value))
 
 
 def _no_json(name: str) -> Any:
@@ -159,6 +169,8 @@ class Column(typing.NamedTuple):
     sql: str
     encode: Callable[[Any], Any]
     decode: Decoder
+    is_plain: bool
+    """Whether a cell is kept as it is and nothing but its type is to be judged."""
 
 
 def _scalar(kind: Any) -> tuple[str, Callable[[Any], Any], Decoder] | None:
@@ -171,7 +183,7 @@ def _scalar(kind: Any) -> tuple[str, Callable[[Any], Any], Decoder] | None:
     if kind is datetime:
         return "TEXT", time_text, time_of
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return "TEXT", attrgetter("value"), {member.value: member for member in kind}.__getitem__
+        return "TEXT", attrgetter("_value_"), {member.value: member for member in kind}.__getitem__
     return None
 
 
@@ -202,12 +214,15 @@ def _columns_of(kind: Any) -> tuple[Column, ...]:
         hint = hints[field.name]
         inner = [one for one in typing.get_args(hint) if one is not type(None)]
         is_optional = typing.get_origin(hint) in (typing.Union, types.UnionType) and len(inner) == 1
-        scalar = _scalar(inner[0] if is_optional else hint)
+        within = inner[0] if is_optional else hint
+        scalar = _scalar(within)
         if scalar is not None:
             sql, encode, decode_one = scalar
         else:
-            inside = decoder(inner[0] if is_optional else hint)
+            inside = decoder(within)
             sql, encode, decode_one = "TEXT", dumps, _from_text(inside)
+            if typing.get_origin(hint) is frozenset:
+                encode, decode_one = lru_cache(KEPT)(encode), lru_cache(KEPT)(decode_one)
         nullable = is_optional or hint is Any
         columns.append(
             Column(
@@ -215,17 +230,25 @@ def _columns_of(kind: Any) -> tuple[Column, ...]:
                 sql if nullable else f"{sql} NOT NULL",
                 encode,
                 _nullable(decode_one) if nullable else decode_one,
+                within in (int, str),
             )
         )
     return tuple(columns)
 
 
+Conversions = tuple[tuple[int, Callable[[Any], Any]], ...]
+
+
 class _Shape(typing.NamedTuple):
-    """A class's columns, prepared: read all fields at once, encode only those that need it."""
+    """A class's columns, prepared: read all fields at once, convert only those that need it.
+
+    `known` maps the types of the cells of a row to what then remains to be converted. Rows of a table have few such
+    patterns, so that most cells are judged by one look into a dictionary.
+    """
 
     read: Callable[[Any], tuple[Any, ...]]
-    encoders: tuple[tuple[int, Callable[[Any], Any]], ...]
-    decoders: tuple[Decoder, ...]
+    encoders: Conversions
+    known: dict[tuple[type[Any], ...], Conversions]
 
 
 @cache
@@ -234,7 +257,7 @@ def _shape_of(kind: Any) -> _Shape:
     return _Shape(
         attrgetter(*(column.name for column in columns)),
         tuple((index, column.encode) for index, column in enumerate(columns) if column.encode is not _same),
-        tuple(column.decode for column in columns),
+        {},
     )
 
 
@@ -251,10 +274,30 @@ def row_of(value: Any) -> tuple[Any, ...]:
 
 def value_of(kind: Any, row: typing.Sequence[Any]) -> Any:
     """The attrs instance of a row; ValueError naming the column that does not decode."""
+    known = _shape_of(kind).known
+    pattern = tuple(map(type, row))
     try:
-        return kind(*[decode_one(cell) for decode_one, cell in zip(_shape_of(kind).decoders, row, strict=True)])
+        conversions = known.get(pattern)
+        if conversions is None:
+            conversions = _conversions(kind, row)
+            if len(known) < KEPT:
+                known[pattern] = conversions
+        cells = list(row)
+        for index, convert in conversions:
+            cells[index] = convert(cells[index])
+        return kind(*cells)
     except (KeyError, ValueError, TypeError, RecursionError):
         raise ValueError(_what_is_wrong(kind, row)) from None
+
+
+def _conversions(kind: Any, row: typing.Sequence[Any]) -> Conversions:
+    """What remains to be converted in rows with cells of these types; ValueError or TypeError if they cannot be."""
+    left = []
+    for index, (column, cell) in enumerate(zip(columns_of(kind), row, strict=True)):
+        column.decode(cell)
+        if cell is not None and not column.is_plain:
+            left.append((index, column.decode))
+    return tuple(left)
 
 
 def _what_is_wrong(kind: Any, row: typing.Sequence[Any]) -> str:

@@ -72,6 +72,8 @@ def told(error: sqlite3.Error, path: str) -> StoreError:
     text = str(error)
     if text.startswith("chongming:"):
         return StoreCorruption(f"the database refused the write: {text.removeprefix('chongming:').strip()}")
+    if text.startswith("Could not decode"):
+        return StoreCorruption(f"{path} holds text that is not UTF-8 ({text!a}); run an audit to find the row")
     advice = {
         "locked": f"another process held {path} for {BUSY_MS / 1000:g} s; try again, or look who writes",
         "busy": f"another process held {path} for {BUSY_MS / 1000:g} s; try again, or look who writes",
@@ -108,7 +110,9 @@ class SqliteFile:
             self._reading_mode = _reading_mode(Path(path))
             if Path(path).exists():
                 self._look()
-        if read_only and path != MEMORY:
+        if read_only and path == MEMORY:
+            raise StoreError(f"{path} holds no tasks; nothing was created, since it was to be only read")
+        if read_only:
             return
         try:
             with self._using("write") as connection:
@@ -197,7 +201,7 @@ class SqliteFile:
         try:
             with closing(self._connect(reading=True)) as connection:
                 tables = _tables(connection)
-                if _OURS <= tables:
+                if tables >= _OURS:
                     self._check_meta(_meta(connection))
                 elif tables - {"sqlite_sequence"}:
                     raise StoreError(f"{self.path} is a database of something else; choose another file")

@@ -89,7 +89,12 @@ def _record(row: Sequence[Any]) -> Transition:
 def next_epoch(cursor: sqlite3.Cursor) -> int:
     """D24: drawn from a store-wide sequence, so that a pair of id and epoch never comes again."""
     cursor.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'")
-    return int(cursor.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()[0])
+    row = cursor.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone()
+    if row is None or not str(row[0]).isdecimal():
+        raise StoreCorruption(
+            f"the sequence of epochs is {'missing' if row is None else repr(row[0])}; nothing is written"
+        )
+    return int(row[0])
 
 
 def create(
@@ -161,6 +166,8 @@ def _has_effect(cursor: sqlite3.Cursor, command_id: str | None) -> bool:
 
 def _keep_attempt(cursor: sqlite3.Cursor, attempt: AttemptRecord, task_id: str) -> None:
     known = attempt_of(cursor, attempt.task_id, attempt.generation, attempt.attempt)
+    if known == attempt and attempt.task_id == task_id:
+        return
     merged = store_rules.merged_attempt(known, attempt, task_id)
     if not isinstance(merged, AttemptRecord):
         raise merged
@@ -213,7 +220,8 @@ def _head(row: Sequence[Any]) -> store_rules.RowHead:
 
 def insert_records(cursor: sqlite3.Cursor, records: Sequence[Transition]) -> None:
     """History is written first; the database itself refuses what the tables do not allow."""
-    cursor.executemany(_INSERT_RECORD, [row_of(record) for record in records])
+    for record in records:
+        cursor.execute(_INSERT_RECORD, row_of(record))
 
 
 def history(cursor: sqlite3.Cursor, task_id: str, since_version: int, generation: int | None) -> list[Transition]:
@@ -251,6 +259,33 @@ def append(cursor: sqlite3.Cursor, record: Transition) -> None:
         insert_records(cursor, [record])
 
 
+def escaped_text(raw: bytes) -> str:
+    """Text of a column, whatever its bytes: what is not UTF-8 becomes lone surrogates, see `check_text_cells`."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def check_text_cells(row: Sequence[Any]) -> None:
+    """ValueError if a text of the row is not UTF-8."""
+    for cell in row:
+        if isinstance(cell, str):
+            cell.encode()
+
+
+def _fetched(cursor: sqlite3.Cursor, statement: str, values: Sequence[Any]) -> tuple[list[Any], bool]:
+    """The rows, and whether some text in them may not be UTF-8: SQLite hands out no row at all then."""
+    try:
+        return cursor.execute(statement, values).fetchall(), False
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith("Could not decode"):
+            raise
+    connection = cursor.connection
+    before, connection.text_factory = connection.text_factory, escaped_text
+    try:
+        return cursor.execute(statement, values).fetchall(), True
+    finally:
+        connection.text_factory = before
+
+
 def query(cursor: sqlite3.Cursor, wanted: TaskQuery) -> QueryResult:
     """One page; rows that do not decode are named beside the others."""
     raise_if(store_rules.query_error(wanted))
@@ -258,12 +293,14 @@ def query(cursor: sqlite3.Cursor, wanted: TaskQuery) -> QueryResult:
     order = "DESC" if wanted.newest else "ASC"
     limit = "" if wanted.limit is None else f" LIMIT {int(wanted.limit)}"
     condition = f" WHERE {' AND '.join(where)}" if where else ""
-    rows = cursor.execute(
-        f"{_SELECT_TASK}{condition} ORDER BY tasks.created_at {order}, tasks.task_id {order}{limit}", values
-    ).fetchall()
+    rows, doubtful = _fetched(
+        cursor, f"{_SELECT_TASK}{condition} ORDER BY tasks.created_at {order}, tasks.task_id {order}{limit}", values
+    )
     found, corrupt = [], []
     for row in rows:
         try:
+            if doubtful:
+                check_text_cells(row)
             found.append(value_of(TaskSnapshot, row))
         except ValueError as error:
             corrupt.append(CorruptRow(str(row[0]), str(error)))
