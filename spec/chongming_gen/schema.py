@@ -16,12 +16,12 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from chongming_spec import SPEC_VERSION
-from chongming_spec.facts import Ask, CarrierView, Facts, Requested
-from chongming_spec.failures import FailureKind
+from chongming_spec.facts import REQUESTS_IN, Ask, CarrierView, Facts, Requested
+from chongming_spec.failures import FAILURE_REQUIRED, FailureKind
 from chongming_spec.guards import GUARDS, Guard
 from chongming_spec.records import ONLY_OUT_OF_BAND, OUT_OF_BAND_TRIGGERS, REASON_DEMANDED, RESET
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
-from chongming_spec.states import TERMINAL, TaskStatus
+from chongming_spec.states import OCCUPYING, TERMINAL, TaskStatus
 from chongming_spec.stores import SCHEMA_VERSION, Command, OwnerRecord, RunRecord, Tombstone
 from chongming_spec.texts import is_blank
 from chongming_spec.transitions import EDGES, OUT_OF_BAND, Edge
@@ -93,6 +93,27 @@ def _table(name: str, columns: Iterable[Column], *extra: str) -> str:
     return f"CREATE TABLE {name} (\n" + ",\n".join([*lines, *(f"    {one}" for one in extra)]) + "\n)"
 
 
+def row_checks() -> list[str]:
+    """What a row must keep by itself, whoever writes it: invariants 2 and 4-9 of one task."""
+    occupying = f"(status IN ({_list(sorted(OCCUPYING))}) OR paused_in_place = 1)"
+    over = f"status IN ({_list(sorted(TERMINAL))})"
+    requests = " OR ".join(
+        f"(status = '{status}' AND requested_action IN ({_list(one.value for one in REQUESTS_IN[status])}))"
+        for status in TaskStatus
+    )
+    conditions = (
+        f"({over}) = (ended_at IS NOT NULL)",
+        f"NOT {occupying} OR (started_at IS NOT NULL AND attempt >= 1)",
+        f"{occupying} OR {over} OR started_at IS NULL",
+        "attempt BETWEEN 0 AND max_attempts AND max_attempts >= 1",
+        requests,
+        "paused_in_place = 0 OR status = 'paused'",
+        f"status NOT IN ({_list(sorted(FAILURE_REQUIRED))}) OR failure IS NOT NULL",
+        f"status <> '{TaskStatus.SUCCEEDED}' OR failure IS NULL",
+    )
+    return [f"CHECK ({condition})" for condition in conditions]
+
+
 def tables() -> list[str]:
     """The tables and their indexes."""
     return [
@@ -104,6 +125,7 @@ def tables() -> list[str]:
             '"submission_id" TEXT UNIQUE',
             '"arguments" TEXT',
             "PRIMARY KEY (task_id)",
+            *row_checks(),
         ),
         "CREATE INDEX tasks_by_status ON tasks (status, created_at, task_id)",
         "CREATE INDEX tasks_by_creation ON tasks (created_at, task_id)",

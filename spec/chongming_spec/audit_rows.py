@@ -141,3 +141,15 @@ def heartbeat(row: TaskSnapshot) -> str | None:
     if row.started_at is None or row.last_heartbeat_at is None or row.last_heartbeat_at >= row.started_at:
         return None
     return "its last heartbeat is older than its attempt"
+
+
+ROW_LAWS = (ended, times, occupied, unoccupied, budget, requested, in_place, failure)
+
+
+def row_problem(row: TaskSnapshot) -> str | None:
+    """Why a row contradicts itself; None if it does not. A store asks this before it writes."""
+    for law in ROW_LAWS:
+        problem = law(row)
+        if problem is not None:
+            return problem
+    return None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import attrs
 
+from chongming_spec.audit_rows import row_problem
 from chongming_spec.errors import (
     ConcurrencyConflict,
     ConfigurationError,
@@ -62,7 +63,8 @@ def records_error(
     shown = (snapshot.status_version, snapshot.status, snapshot.epoch, snapshot.generation, snapshot.attempt)
     if (last.version, last.to_status, last.epoch, last.generation, last.attempt) != shown:
         return StoreCorruption(f"task {snapshot.task_id!r}: the snapshot is not what its last record leads to")
-    return None
+    problem = row_problem(snapshot)
+    return None if problem is None else StoreCorruption(f"task {snapshot.task_id!r}: {problem}")
 
 
 def create_error(existing: TaskSnapshot | None) -> TaskExists | None:

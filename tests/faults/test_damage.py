@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from chongming_spec.errors import StoreError, TaskError
+from chongming_spec.errors import StoreCorruption, StoreError, TaskError
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.stores import Command, OwnerRecord, RunRecord, TaskQuery, Tombstone
 from chongming_task.clock import utcnow
@@ -276,3 +276,28 @@ def test_a_malformed_row_is_reported_and_hides_no_other(tmp_path: Path, good: Pa
             examine(path, written, statement)
         path.unlink()
     assert spoilt > 5
+
+
+@pytest.mark.parametrize(
+    ("statement", "call"),
+    [
+        ("UPDATE counters SET status = 'nonsense' WHERE status = 'succeeded'", lambda store: store.counts()),
+        ("INSERT INTO lines VALUES ('t1', 1, 'nonsense', 20, 'a line')", lambda store: store.lines("t1")),
+        ("INSERT INTO lines VALUES ('t1', 1, x'ff', 20, 'a line')", lambda store: store.lines("t1")),
+        ("UPDATE tasks SET arguments = '{'", lambda store: store.arguments("t1")),
+        ("UPDATE tasks SET arguments = x'ff'", lambda store: store.arguments("t1")),
+        ("DELETE FROM meta WHERE key = 'epoch'", lambda store: Life("new", utcnow).create(store)),
+        ("UPDATE meta SET value = -7 WHERE key = 'epoch'", lambda store: Life("new", utcnow).create(store)),
+    ],
+)
+def test_damage_beside_the_rows_is_told_as_well(
+    tmp_path: Path, good: Path, statement: str, call: Callable[[SqliteTaskStore], Any]
+) -> None:
+    """D24, D29: counters, lines, arguments and the sequence of epochs: StoreCorruption, and the file stays usable."""
+    path = tmp_path / "tasks.db"
+    shutil.copy(good, path)
+    assert spoil(path, statement)
+    with closing(SqliteTaskStore(path)) as store:
+        with pytest.raises(StoreCorruption, match=r"cannot be read|epochs"):
+            call(store)
+        assert store.query()

@@ -182,9 +182,10 @@ def execute(path: Path | str, *statements: str) -> None:
 
 
 def damage(path: Path | str, *statements: str) -> None:
-    """Write behind the back of the triggers: they are dropped, and put back afterwards."""
+    """Write behind the back of the triggers and checks: they are put aside, and back afterwards."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        connection.execute("PRAGMA ignore_check_constraints = ON")
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
         for statement in statements:

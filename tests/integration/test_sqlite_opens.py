@@ -313,3 +313,22 @@ def test_a_bad_row_hides_no_good_one(database: Path) -> None:
 def test_what_a_reader_opens_audits_clean(database: Path) -> None:
     """The file these tests spoil is a good one."""
     assert audit(read(str(database), START)) == []
+
+
+def test_another_number_of_buckets_is_refused(tmp_path: Path) -> None:
+    """D29, F61: the first number told stands; another one would move every key, so nothing is opened under it."""
+    path = tmp_path / "tasks.db"
+    SqliteTaskStore(path, num_buckets=64).close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="64 buckets and 32 were told"):
+        SqliteTaskStore(path, num_buckets=32)
+    assert path.read_bytes() == before
+    SqliteTaskStore(path, num_buckets=64).close()
+    SqliteTaskStore(path).close()
+
+
+@pytest.mark.parametrize("number", [0, -1, True, "64", 1.5])
+def test_a_number_of_buckets_is_a_count(tmp_path: Path, number: object) -> None:
+    """The argument is named, and nothing stays open."""
+    with pytest.raises(ConfigurationError, match="num_buckets"):
+        SqliteTaskStore(tmp_path / "tasks.db", num_buckets=number)  # type: ignore[arg-type]

@@ -104,6 +104,8 @@ class _Reader:
 
     def _file(self) -> None:
         """Pages, indexes and constraints by SQLite's own check; tables and triggers against the generated schema."""
+        # What a row must keep by itself is told by its own laws, with the task's name.
+        list(self._fetch(FILE, "PRAGMA ignore_check_constraints = ON"))
         for (line,) in self._fetch(FILE, "PRAGMA integrity_check(20)"):
             if line != "ok":
                 self._damage.append(Damage(FILE, "", f"SQLite says: {line}"))

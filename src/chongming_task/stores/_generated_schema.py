@@ -51,7 +51,15 @@ STATEMENTS: tuple[str, ...] = (
     "overridden" INTEGER NOT NULL,
     "submission_id" TEXT UNIQUE,
     "arguments" TEXT,
-    PRIMARY KEY (task_id)
+    PRIMARY KEY (task_id),
+    CHECK ((status IN ('cancelled', 'failed', 'lost', 'skipped', 'stopped', 'succeeded')) = (ended_at IS NOT NULL)),
+    CHECK (NOT (status IN ('pausing', 'running', 'starting', 'stopping') OR paused_in_place = 1) OR (started_at IS NOT NULL AND attempt >= 1)),
+    CHECK ((status IN ('pausing', 'running', 'starting', 'stopping') OR paused_in_place = 1) OR status IN ('cancelled', 'failed', 'lost', 'skipped', 'stopped', 'succeeded') OR started_at IS NULL),
+    CHECK (attempt BETWEEN 0 AND max_attempts AND max_attempts >= 1),
+    CHECK ((status = 'pending' AND requested_action IN ('none')) OR (status = 'blocked' AND requested_action IN ('none')) OR (status = 'queued' AND requested_action IN ('none')) OR (status = 'starting' AND requested_action IN ('none')) OR (status = 'running' AND requested_action IN ('none')) OR (status = 'pausing' AND requested_action IN ('pause')) OR (status = 'paused' AND requested_action IN ('none')) OR (status = 'retry_wait' AND requested_action IN ('none')) OR (status = 'stopping' AND requested_action IN ('stop', 'cancel')) OR (status = 'succeeded' AND requested_action IN ('none')) OR (status = 'failed' AND requested_action IN ('none')) OR (status = 'stopped' AND requested_action IN ('none')) OR (status = 'cancelled' AND requested_action IN ('none')) OR (status = 'skipped' AND requested_action IN ('none')) OR (status = 'lost' AND requested_action IN ('none'))),
+    CHECK (paused_in_place = 0 OR status = 'paused'),
+    CHECK (status NOT IN ('failed', 'lost') OR failure IS NOT NULL),
+    CHECK (status <> 'succeeded' OR failure IS NULL)
 )""",
     """CREATE INDEX tasks_by_status ON tasks (status, created_at, task_id)""",
     """CREATE INDEX tasks_by_creation ON tasks (created_at, task_id)""",

@@ -130,6 +130,14 @@ class SqliteFile:
             with lock:
                 connection.close()
 
+    def claim_num_buckets(self, number: int) -> int:
+        """Write the number of buckets down if nobody has; returns the one that stands (D29)."""
+        with self.write() as cursor:
+            stands = _meta(cursor.connection).get("num_buckets")
+            if stands is None:
+                cursor.execute("INSERT INTO meta VALUES ('num_buckets', ?)", (str(number),))
+            return number if stands is None else int(stands)
+
     @contextmanager
     def write(self, kind: str = "write") -> Iterator[sqlite3.Cursor]:
         """One transaction, committed at the end and rolled back by any exception."""

@@ -346,4 +346,7 @@ def _place(after: str) -> tuple[str, str]:
 def counts(cursor: sqlite3.Cursor) -> dict[TaskStatus, int]:
     """Maintained by the database itself, so nothing is scanned."""
     rows = cursor.execute("SELECT status, tasks FROM counters WHERE tasks > 0").fetchall()
-    return {TaskStatus(status): count for status, count in rows}
+    try:
+        return {TaskStatus(status): count for status, count in rows}
+    except ValueError as error:
+        raise StoreCorruption(f"the counters cannot be read: {error}") from None

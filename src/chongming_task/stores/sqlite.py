@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from chongming_spec import store_rules
-from chongming_spec.errors import TaskError
+from chongming_spec.errors import ConfigurationError, StoreError, TaskError
 from chongming_spec.snapshot import AttemptRecord, Progress, TaskSnapshot, Transition
 from chongming_spec.states import TaskStatus
 from chongming_spec.stores import (
@@ -39,8 +39,8 @@ class SqliteTaskStore:
     """Tasks in the file `path`, or in memory (`":memory:"`).
 
     `synchronous="normal"` trades the last commits at a power cut for speed. `read_only` never creates, alters or
-    migrates. `clock` judges leases. Raises StoreError for a file that cannot be used, and then has created or altered
-    nothing.
+    migrates. `clock` judges leases. `num_buckets` is written down by the first that tells it; another number is
+    refused (D29). Raises StoreError for a file that cannot be used, and then has created or altered nothing.
     """
 
     def __init__(
@@ -50,9 +50,24 @@ class SqliteTaskStore:
         synchronous: str = "full",
         read_only: bool = False,
         clock: Clock | None = None,
+        num_buckets: int | None = None,
     ) -> None:
         self._file = SqliteFile(os.fspath(path), synchronous=synchronous, read_only=read_only)
         self._clock = clock if clock is not None else system_clock()
+        if num_buckets is not None:
+            self._tell_num_buckets(num_buckets)
+
+    def _tell_num_buckets(self, told: int) -> None:
+        if type(told) is not int or told < 1:
+            self.close()
+            raise ConfigurationError(f"num_buckets must be an int of at least 1, not {told!r}")
+        stands = self._file.claim_num_buckets(told)
+        if stands != told:
+            self.close()
+            raise StoreError(
+                f"{self.path} was begun with {stands} buckets and {told} were told: every key would move; "
+                f"leave num_buckets out, or say {stands}"
+            )
 
     @property
     def path(self) -> str:

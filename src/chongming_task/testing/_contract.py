@@ -12,6 +12,7 @@ import attrs
 from chongming_spec.errors import TaskError
 from chongming_spec.snapshot import TaskSnapshot, Transition
 from chongming_spec.stores import Command, Completion, LeaseView, OwnerRecord, SaveRequest
+from chongming_task.core._row import BLANK_ROW
 from chongming_task.core.state_machine import StateMachine
 from chongming_task.testing.clock import FakeClock
 
@@ -96,7 +97,7 @@ class Life:
         """Somebody else's view of the same task, as read from a store."""
         twin = Life.__new__(Life)
         twin.owner = self.owner
-        row = attrs.asdict(snapshot, recurse=False)
+        row = {**BLANK_ROW, **attrs.asdict(snapshot, recurse=False)}
         twin.machine = StateMachine(row, self.owner, self.machine._now)
         twin.machine._records.extend([None] * snapshot.status_version)
         twin.stored = snapshot.status_version
