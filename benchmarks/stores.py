@@ -182,6 +182,8 @@ def load(path: Path, rows: int) -> None:
     changed = {
         '"task_id"': "printf('t%07d', n)",
         '"status"': "CASE WHEN n % 100 = 0 THEN 'running' ELSE 'succeeded' END",
+        '"ended_at"': "CASE WHEN n % 100 = 0 THEN NULL ELSE updated_at END",
+        '"owner"': "'bench#1'",
         '"created_at"': "printf('2026-05-01T%02d:%02d:%02d.%06dZ', n / 3600000, n / 60000 % 60, n / 1000 % 60, n)",
     }
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

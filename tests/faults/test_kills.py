@@ -6,15 +6,19 @@ The scenario files live long: many processes come and go on each, as on a machin
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from chongming_spec.errors import StoreError
 from chongming_task.stores.sqlite import SqliteTaskStore
 from tests.faults.nursery import nursery
-from tests.faults.scenes import all_records, bones, count, dice, findings
+from tests.faults.scenes import all_records, bones, count, dice, findings, run_lives
 
 SCENARIOS = {"one writer, one thread": (1, 1), "one writer, four threads": (1, 4), "two writers": (2, 2)}
 
@@ -67,3 +71,29 @@ def check(path: Path, notes: Path) -> int:
     assert missing == []
     assert findings(path) == []
     return len(told)
+
+
+def killed_in_a_transaction(folder: Path) -> Path:
+    """A database as a process leaves it that was killed while it wrote with a rollback journal."""
+    path, copy = folder / "alive.db", folder / "killed.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA cache_size=1")
+        connection.execute("CREATE TABLE first (cell)")
+        connection.execute("DROP TABLE first")
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE half (cell)")
+        connection.executemany("INSERT INTO half VALUES (?)", [("x" * 2_000,)] * 50)
+        for suffix in ("", "-journal"):
+            shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+    return copy
+
+
+def test_a_file_whose_creator_was_killed_opens(tmp_path: Path) -> None:
+    """D29: what it left half done is undone by whoever may write; nobody is shut out of the file for ever."""
+    path = killed_in_a_transaction(tmp_path)
+    with pytest.raises(StoreError):
+        SqliteTaskStore(path, read_only=True)
+    store = SqliteTaskStore(path)
+    run_lives(store, 4)
+    store.close()
+    assert findings(path) == []
