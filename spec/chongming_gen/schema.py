@@ -15,13 +15,14 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 
+from chongming_gen.row_checks import row_checks, sql_list
 from chongming_spec import SPEC_VERSION
-from chongming_spec.facts import REQUESTS_IN, Ask, CarrierView, Facts, Requested
-from chongming_spec.failures import FAILURE_REQUIRED, FailureKind
+from chongming_spec.facts import Ask, CarrierView, Facts, Requested
+from chongming_spec.failures import FailureKind
 from chongming_spec.guards import GUARDS, Guard
 from chongming_spec.records import ONLY_OUT_OF_BAND, OUT_OF_BAND_TRIGGERS, REASON_DEMANDED, RESET
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
-from chongming_spec.states import OCCUPYING, TERMINAL, TaskStatus
+from chongming_spec.states import TERMINAL, TaskStatus
 from chongming_spec.stores import SCHEMA_VERSION, Command, OwnerRecord, RunRecord, Tombstone
 from chongming_spec.texts import is_blank
 from chongming_spec.transitions import EDGES, OUT_OF_BAND, Edge
@@ -69,16 +70,12 @@ def guard_sql(guard: Guard) -> str:
     (read,) = (name for name in guard.reads if name in _DOMAINS)
     column, values = _DOMAINS[read]
     allowed = [stored for value, stored in values if guard.holds(*_evidence(read, value))]
-    return f"NEW.{column} IN ({_list(allowed)})"
+    return f"NEW.{column} IN ({sql_list(allowed)})"
 
 
 def _evidence(read: str, value: object) -> tuple[Facts, Ask]:
     facts, ask = Facts(TaskStatus.RUNNING), Ask("")
     return (facts, ask._replace(kind=value)) if read == "kind" else (facts._replace(**{read: value}), ask)  # type: ignore[arg-type]
-
-
-def _list(values: Iterable[object]) -> str:
-    return ", ".join("NULL" if v is None else str(v) if isinstance(v, int) else f"'{v}'" for v in values)
 
 
 def _refuse(message: str, condition: str) -> str:
@@ -91,27 +88,6 @@ def _refuse(message: str, condition: str) -> str:
 def _table(name: str, columns: Iterable[Column], *extra: str) -> str:
     lines = [f'    "{column.name}" {column.sql}' for column in columns]
     return f"CREATE TABLE {name} (\n" + ",\n".join([*lines, *(f"    {one}" for one in extra)]) + "\n)"
-
-
-def row_checks() -> list[str]:
-    """What a row must keep by itself, whoever writes it: invariants 2 and 4-9 of one task."""
-    occupying = f"(status IN ({_list(sorted(OCCUPYING))}) OR paused_in_place = 1)"
-    over = f"status IN ({_list(sorted(TERMINAL))})"
-    requests = " OR ".join(
-        f"(status = '{status}' AND requested_action IN ({_list(one.value for one in REQUESTS_IN[status])}))"
-        for status in TaskStatus
-    )
-    conditions = (
-        f"({over}) = (ended_at IS NOT NULL)",
-        f"NOT {occupying} OR (started_at IS NOT NULL AND attempt >= 1)",
-        f"{occupying} OR {over} OR started_at IS NULL",
-        "attempt BETWEEN 0 AND max_attempts AND max_attempts >= 1",
-        requests,
-        "paused_in_place = 0 OR status = 'paused'",
-        f"status NOT IN ({_list(sorted(FAILURE_REQUIRED))}) OR failure IS NOT NULL",
-        f"status <> '{TaskStatus.SUCCEEDED}' OR failure IS NULL",
-    )
-    return [f"CHECK ({condition})" for condition in conditions]
 
 
 def tables() -> list[str]:
@@ -204,8 +180,8 @@ def _out_of_band() -> str:
     for trigger, row in sorted(OUT_OF_BAND_TRIGGERS.items()):
         to = "NEW.to_status = NEW.from_status"
         if row.targets is not None:
-            to = f"NEW.to_status IN ({_list(sorted(row.targets))}) AND NEW.to_status <> NEW.from_status"
-        parts.append(f"(NEW.trigger = '{trigger}' AND NEW.from_status IN ({_list(sorted(row.sources))}) AND {to})")
+            to = f"NEW.to_status IN ({sql_list(sorted(row.targets))}) AND NEW.to_status <> NEW.from_status"
+        parts.append(f"(NEW.trigger = '{trigger}' AND NEW.from_status IN ({sql_list(sorted(row.sources))}) AND {to})")
     return " OR ".join(parts)
 
 
@@ -286,7 +262,7 @@ def _of_records() -> list[str]:
 
 
 def _of_tasks() -> list[str]:
-    over = _list(sorted(TERMINAL))
+    over = sql_list(sorted(TERMINAL))
     fixed = [column.name for column in columns_of(TaskSnapshot) if column.name not in _WITHOUT_RECORD]
     return [
         _trigger(
@@ -328,7 +304,7 @@ def _numbered(table: str) -> str:
 
 
 def _of_what_ended() -> list[str]:
-    over = _list(sorted(TERMINAL))
+    over = sql_list(sorted(TERMINAL))
     return [
         _trigger(
             "tombstones_insert",

@@ -13,12 +13,13 @@ EXAMPLES = ROOT / "docs" / "examples"
 GUIDE = ROOT / "docs" / "guide"
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run Python on these arguments with our packages in reach, warnings as errors and the output as UTF-8."""
     path = os.pathsep.join(str(ROOT / folder) for folder in ("spec", "src"))
     return subprocess.run(
         [sys.executable, "-X", "utf8", "-W", "error", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": path},
+        cwd=cwd,
         capture_output=True,
         encoding="utf-8",
         timeout=120,

@@ -38,11 +38,11 @@ def broken_links(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_the_code_of_a_page_runs(page: Path) -> None:
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """The Python blocks of a page, one after the other, are a program that ends well."""
     code = "\n".join(blocks(page, "python"))
     assert code
-    answer = run("-c", code)
+    answer = run("-c", code, cwd=tmp_path)
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
