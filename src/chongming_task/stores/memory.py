@@ -22,6 +22,7 @@ from chongming_spec.snapshot import AttemptRecord, Progress, TaskSnapshot, Trans
 from chongming_spec.states import TERMINAL, TaskStatus
 from chongming_spec.stores import (
     Completion,
+    CreateRequest,
     FeedRecord,
     LeaseView,
     OwnerRecord,
@@ -29,6 +30,7 @@ from chongming_spec.stores import (
     SaveRequest,
     TaskQuery,
     Tombstone,
+    WriteRequest,
 )
 from chongming_task.stores._codec import dumps, loads, time_of
 from chongming_task.stores._memory_commands import MemoryCommands, raise_if
@@ -51,16 +53,19 @@ class InMemoryTaskStore(MemoryCommands):
         arguments: Mapping[str, Any] | None = None,
     ) -> TaskSnapshot:
         """Put a new task and its first records down; returns it with its epoch (D22, D24)."""
-        arguments = copied("arguments", arguments)
         with self._open() as tables:
-            known = None if submission_id is None else tables.submissions.get(submission_id)
-            if known is not None:
-                return self._view(tables, tables.rows[known])
-            raise_if(rules.create_error(tables.rows.get(snapshot.task_id)))
-            request = self._judged(tables, SaveRequest(snapshot, 0, tuple(transitions)))
-            self._put(tables, request)
-            tables.put_submission(snapshot.task_id, submission_id, arguments)
-            return self._view(tables, request.snapshot)
+            return self._create(tables, CreateRequest(snapshot, tuple(transitions), submission_id, arguments))
+
+    def _create(self, tables: Tables, wanted: CreateRequest) -> TaskSnapshot:
+        arguments = copied("arguments", wanted.arguments)
+        known = None if wanted.submission_id is None else tables.submissions.get(wanted.submission_id)
+        if known is not None:
+            return self._view(tables, tables.rows[known])
+        raise_if(rules.create_error(tables.rows.get(wanted.snapshot.task_id)))
+        request = self._judged(tables, SaveRequest(wanted.snapshot, 0, wanted.transitions))
+        self._put(tables, request)
+        tables.put_submission(wanted.snapshot.task_id, wanted.submission_id, arguments)
+        return self._view(tables, request.snapshot)
 
     def save(
         self,
@@ -77,16 +82,19 @@ class InMemoryTaskStore(MemoryCommands):
                 tables, SaveRequest(snapshot, expect_version, tuple(transitions), tuple(attempts), complete)
             )
 
-    def save_many(self, requests: Sequence[SaveRequest]) -> list[SaveResult]:
-        """Many saves, each on its own; the errors stand in the places of results."""
+    def save_many(self, requests: Sequence[WriteRequest]) -> list[SaveResult]:
+        """Creates and saves, each on its own; an error stands in the place of its result."""
         results: list[SaveResult] = []
         with self._open() as tables:
             for request in requests:
                 try:
-                    results.append(self._save(tables, request))
+                    results.append(self._write(tables, request))
                 except TaskError as error:
                     results.append(error)
         return results
+
+    def _write(self, tables: Tables, request: WriteRequest) -> TaskSnapshot:
+        return self._save(tables, request) if isinstance(request, SaveRequest) else self._create(tables, request)
 
     def _save(self, tables: Tables, request: SaveRequest) -> TaskSnapshot:
         task_id = request.snapshot.task_id

@@ -19,7 +19,7 @@ from chongming_spec.errors import (
     UnknownTask,
 )
 from chongming_spec.snapshot import AttemptRecord, Transition
-from chongming_spec.stores import Completion, SaveRequest
+from chongming_spec.stores import Completion, CreateRequest, SaveRequest
 from chongming_task.testing._contract import OTHER, OWNER, RUN, ContractBase, law, raises, send
 
 
@@ -257,9 +257,10 @@ class SaveContract(ContractBase):
             return
         requests = [self.stored(store, name).does("start").request() for name in ("a", "b", "c")]
         requests[1] = attrs.evolve(requests[1], expect_version=9)
-        results = store.save_many(requests)
-        assert [isinstance(one, TaskError) for one in results] == [False, True, False]
-        assert [len(store.history(name)) for name in ("a", "b", "c")] == [2, 1, 2]
+        fresh = self.life("d").machine
+        results = store.save_many([*requests, CreateRequest(fresh.snapshot, fresh.transitions)])
+        assert [isinstance(one, TaskError) for one in results] == [False, True, False, False]
+        assert [len(store.history(name)) for name in ("a", "b", "c", "d")] == [2, 1, 2, 1]
 
     @law("attempts", "one record per attempt started")
     def test_each_attempt_is_one_record(self) -> None:
