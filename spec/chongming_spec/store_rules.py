@@ -212,9 +212,11 @@ def effect_error(record: Transition, is_used: bool) -> StoreCorruption | None:
 
 def leased(row: TaskSnapshot, owner: OwnerRecord | None) -> TaskSnapshot:
     """D24: the row with its lease read through its owner; a task that is over needs none."""
-    if owner is None or is_terminal(row.status):
-        return attrs.evolve(row, lease_owner=None, lease_until=None)
-    return attrs.evolve(row, lease_owner=owner.owner, lease_until=owner.lease_until)
+    held = owner is not None and not is_terminal(row.status)
+    lease = (owner.owner, owner.lease_until) if owner is not None and held else (None, None)
+    if lease == (row.lease_owner, row.lease_until):
+        return row
+    return attrs.evolve(row, lease_owner=lease[0], lease_until=lease[1])
 
 
 def query_error(query: TaskQuery) -> ConfigurationError | None:

@@ -67,9 +67,13 @@ def check_path(path: Path, mounts: str = "/proc/mounts") -> None:
         raise StoreError(f"{path} is not an SQLite database (it begins with {head[:8]!r}); choose another file")
 
 
-def told(error: sqlite3.Error, path: str) -> StoreError:
+# A damaged file can make SQLite put bytes into its messages that are no text.
+_UNUSABLE = (sqlite3.Error, UnicodeDecodeError)
+
+
+def told(error: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreError:
     """The error of a store for an error of SQLite: what happened, and what to do."""
-    text = str(error)
+    text = "malformed text" if isinstance(error, UnicodeDecodeError) else str(error)
     if text.startswith("chongming:"):
         return StoreCorruption(f"the database refused the write: {text.removeprefix('chongming:').strip()}")
     if text.startswith("Could not decode"):
@@ -109,7 +113,7 @@ class SqliteFile:
                 raise StoreError(f"{path} does not exist; nothing was created, since it was to be only read")
             self._reading_mode = _reading_mode(Path(path))
             if Path(path).exists():
-                self._look()
+                self._look_and_recover()
         if read_only and path == MEMORY:
             raise StoreError(f"{path} holds no tasks; nothing was created, since it was to be only read")
         if read_only:
@@ -141,28 +145,42 @@ class SqliteFile:
     @contextmanager
     def write(self, kind: str = "write") -> Iterator[sqlite3.Cursor]:
         """One transaction, committed at the end and rolled back by any exception."""
-        with self._using(kind) as connection, closing(connection.cursor()) as cursor:
+        with self._using(kind) as connection, self._cursor(kind, connection) as cursor:
             cursor.execute("BEGIN IMMEDIATE")
-            try:
-                yield cursor
-            except BaseException:
-                _roll_back(connection)
-                raise
-            try:
-                connection.commit()
-            except BaseException:
-                _roll_back(connection)
-                raise
+            yield cursor
+            connection.commit()
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Cursor]:
         """One consistent view."""
-        with self._using("read") as connection, closing(connection.cursor()) as cursor:
+        with self._using("read") as connection, self._cursor("read", connection) as cursor:
             cursor.execute("BEGIN")
+            yield cursor
+
+    @contextmanager
+    def _cursor(self, kind: str, connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
+        """A cursor after which no transaction is left open, whatever interrupts it.
+
+        A connection that cannot even roll back is given up, so that the next call begins with a fresh one.
+        """
+        cursor = connection.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
             try:
-                yield cursor
-            finally:
                 _roll_back(connection)
+            except sqlite3.Error:
+                self._give_up(kind, connection)
+
+    def _give_up(self, kind: str, connection: sqlite3.Connection) -> None:
+        if self.path == MEMORY:
+            return
+        with self._opening:
+            known = self._connections.get(kind)
+            if known is not None and known[0] is connection:
+                del self._connections[kind]
+        connection.close()
 
     @contextmanager
     def _using(self, kind: str) -> Iterator[sqlite3.Connection]:
@@ -170,7 +188,7 @@ class SqliteFile:
         try:
             with lock:
                 yield connection
-        except sqlite3.Error as error:
+        except _UNUSABLE as error:
             raise told(error, self.path) from error
 
     def _connection(self, kind: str) -> tuple[sqlite3.Connection, threading.RLock]:
@@ -182,7 +200,7 @@ class SqliteFile:
             if kind not in self._connections:
                 try:
                     self._connections[kind] = (self._connect(), threading.RLock())
-                except sqlite3.Error as error:
+                except _UNUSABLE as error:
                     raise told(error, self.path) from error
             return self._connections[kind]
 
@@ -204,6 +222,16 @@ class SqliteFile:
 
     # What is in the file
 
+    def _look_and_recover(self) -> None:
+        """Look; where whoever created the file was killed over it, only a connection that may write can read it."""
+        try:
+            self._look()
+        except StoreError as error:
+            if self.read_only or getattr(error.__cause__, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
+                raise
+            self._reading_mode = "rw"
+            self._look()
+
     def _look(self) -> None:
         """Judge what is there before anything is opened for writing; StoreError if it cannot be used."""
         try:
@@ -215,7 +243,7 @@ class SqliteFile:
                     raise StoreError(f"{self.path} is a database of something else; choose another file")
                 elif self.read_only:
                     raise StoreError(f"{self.path} holds no tasks; nothing was created, since it was to be only read")
-        except sqlite3.Error as error:
+        except _UNUSABLE as error:
             raise told(error, self.path) from error
 
     def _prepare(self, connection: sqlite3.Connection) -> None:

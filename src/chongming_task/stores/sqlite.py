@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from chongming_spec import store_rules
-from chongming_spec.errors import ConfigurationError, StoreError, TaskError
+from chongming_spec.errors import ConfigurationError, StoreCorruption, StoreError, TaskError
 from chongming_spec.snapshot import AttemptRecord, Progress, TaskSnapshot, Transition
 from chongming_spec.states import TaskStatus
 from chongming_spec.stores import (
@@ -149,7 +149,10 @@ class SqliteTaskStore:
         """The stored arguments of a task."""
         with self._file.read() as cursor:
             row = cursor.execute("SELECT arguments FROM tasks WHERE task_id = ?", (task_id,)).fetchone()
-        found: Mapping[str, Any] | None = None if row is None or row[0] is None else loads(row[0])
+        try:
+            found: Mapping[str, Any] | None = None if row is None or row[0] is None else loads(row[0])
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreCorruption(f"task {task_id!r}: its arguments cannot be read: {error}", task_id=task_id) from None
         return found
 
     def query(self, query: TaskQuery | None = None) -> QueryResult:
@@ -296,7 +299,10 @@ class SqliteTaskStore:
         """The kept log lines, oldest first."""
         with self._file.read() as cursor:
             rows = cursor.execute("SELECT at, level, text FROM lines WHERE task_id = ? ORDER BY number", (task_id,))
-            return [(time_of(at), level, text) for at, level, text in rows]
+            try:
+                return [(time_of(at), level, text) for at, level, text in rows]
+            except ValueError as error:
+                raise StoreCorruption(f"a line of task {task_id!r} cannot be read: {error}", task_id=task_id) from None
 
     def prune(self, *, keep_terminal: int) -> int:
         """Remove the oldest tasks that are over, all but the newest `keep_terminal`."""

@@ -3,21 +3,24 @@
 Whatever waits when the thread comes round is written together, so the more wait, the less each costs. Writes of one
 task stay in order. A write is acknowledged only after it is durable. What the store refuses (a conflict, a fence, a
 corruption) is told at once; what it could not do (locked, full, broken disk) is tried again until it lands, or, for a
-write with a time limit, until that is over (D23). Nothing is dropped silently: `close` names what could not be
-written.
+write with a time limit, until that is over (D23). A create without a submission id gets one, so that its repetition is
+recognised like that of a save (D22). A write that the store cannot even take in is found by writing one by one, told,
+and harms no other. Nothing is dropped silently: `close` names what could not be written.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import attrs
 
-from chongming_spec.errors import StoreCorruption, StoreError, TaskError
+from chongming_spec.errors import ConfigurationError, InternalError, StoreCorruption, StoreError, TaskError
 from chongming_spec.snapshot import TaskSnapshot
 from chongming_spec.stores import CreateRequest, WriteRequest
 from chongming_task.clock import Clock, system_clock
@@ -62,6 +65,8 @@ class StoreWriter:
         self._writing: list[_Waiting] = []
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._pid = os.getpid()
+        self._alone = 0
         self._failures = 0
         self._last_error: StoreError | None = None
 
@@ -78,20 +83,31 @@ class StoreWriter:
 
     def submit(self, request: WriteRequest, done: Done, *, give_up_ms: int | None = None) -> None:
         """Queue one write; `give_up_ms` milliseconds from now it fails instead of being tried again."""
+        if self._pid != os.getpid():
+            raise StoreError("the writer belongs to another process; open store and writer after the fork")
+        if isinstance(request, CreateRequest) and request.submission_id is None:
+            request = attrs.evolve(request, submission_id=uuid.uuid4().hex)
         limit = None if give_up_ms is None else self._clock.mono_ms() + give_up_ms
         with self._changed:
-            while len(self._waiting) >= self._capacity and not self._closing:
+            is_own = threading.current_thread() is self._thread
+            while len(self._waiting) >= self._capacity and not self._closing and not is_own:
                 self._clock.wait(self._changed, None)
             if self._closing:
                 raise StoreError("the writer is closed; nothing more can be saved")
-            self._waiting.append(_Waiting(request, done, limit))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="chongming-writer", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="chongming-writer", daemon=True)
+                thread.start()
+                self._thread = thread
+            self._waiting.append(_Waiting(request, done, limit))
             self._changed.notify_all()
 
     def write(self, request: WriteRequest, *, give_up_ms: int | None = None) -> TaskSnapshot:
-        """Queue one write and wait until it is durable; raises what it failed with."""
+        """Queue one write and wait until it is durable; raises what it failed with.
+
+        ConfigurationError inside a `done`: its thread would wait for itself.
+        """
+        if threading.current_thread() is self._thread:
+            raise ConfigurationError("write() inside done would wait for itself; use submit()")
         answer: list[Written] = []
 
         def done(written: Written) -> None:
@@ -136,12 +152,28 @@ class StoreWriter:
 
     def _run(self) -> None:
         while (batch := self._next_batch()) is not None:
-            try:
-                results: list[Written] = self._commit([one.request for one in batch])
-            except StoreError as error:
-                self._failed(batch, error)
+            done, error = self._attempt(batch)
+            for one, result in done:
+                _tell(one, result)
+            if error is None:
+                self._landed()
             else:
-                self._landed(batch, results)
+                self._failed(batch[len(done) :], error)
+
+    def _attempt(self, batch: list[_Waiting]) -> tuple[list[tuple[_Waiting, Written]], StoreError | None]:
+        """What came of the first writes of the batch, and the error that the rest is to be tried again for."""
+        try:
+            results, error = self._commit([one.request for one in batch])
+            return list(zip(batch[: len(results)], results, strict=True)), error
+        except StoreError as failed:
+            return [], failed
+        except Exception as refused:  # no error of a store: one of the values cannot be kept at all
+            if len(batch) == 1:
+                return [(batch[0], refused)], None
+            with self._changed:
+                self._alone = len(batch)
+                self._waiting.extendleft(reversed(batch))
+            return [], None
 
     def _next_batch(self) -> list[_Waiting] | None:
         with self._changed:
@@ -149,14 +181,27 @@ class StoreWriter:
                 if self._closing:
                     return None
                 self._clock.wait(self._changed, None)
-            self._writing = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            size = min(BATCH, len(self._waiting)) if self._alone == 0 else 1
+            self._alone -= min(self._alone, 1)
+            self._writing = [self._waiting.popleft() for _ in range(size)]
             return self._writing
 
-    def _commit(self, requests: list[WriteRequest]) -> list[Written]:
+    def _commit(self, requests: list[WriteRequest]) -> tuple[list[Written], StoreError | None]:
         save_many = getattr(self._store, "save_many", None)
         if save_many is not None:
-            return list(save_many(requests))
-        return [self._write_one(request) for request in requests]
+            results = list(save_many(requests))
+            if len(results) != len(requests):
+                raise InternalError(f"save_many gave {len(results)} results for {len(requests)} requests")
+            return results, None
+        written: list[Written] = []
+        for request in requests:
+            try:
+                written.append(self._write_one(request))
+            except StoreError as error:
+                return written, error
+            except Exception as error:
+                written.append(error)
+        return written, None
 
     def _write_one(self, request: WriteRequest) -> Written:
         store = self._store
@@ -180,36 +225,52 @@ class StoreWriter:
                 raise
             return error
 
-    def _landed(self, batch: list[_Waiting], results: list[Written]) -> None:
+    def _landed(self) -> None:
         self._failures, self._last_error = 0, None
-        for one, result in zip(batch, results, strict=True):
-            _tell(one, result)
         with self._changed:
             self._writing = []
             self._changed.notify_all()
 
     def _failed(self, batch: list[_Waiting], error: StoreError) -> None:
-        """Try again later, those whose time is over excepted; what was committed after all is recognised then (D22)."""
+        """Try again later; what was committed after all is recognised then (D22). Those whose time is over are told."""
         self._last_error = error
-        now = self._clock.mono_ms()
-        over = [one for one in batch if one.give_up_ms is not None and one.give_up_ms <= now]
-        again = [one for one in batch if one not in over]
-        for one in over:
-            _tell(one, error)
         delay = min(LAST_DELAY_MS, FIRST_DELAY_MS << min(self._failures, 10))
         self._failures += 1
         with self._changed:
-            self._waiting.extendleft(reversed(again))
+            self._waiting.extendleft(reversed(batch))
             self._writing = []
-            self._changed.notify_all()
-            until = now + delay
-            while not self._closing and self._clock.wait(self._changed, until):
-                pass
+        until = self._clock.mono_ms() + delay
+        while self._give_up(error) and self._wait_until(until):
+            pass
+
+    def _give_up(self, error: StoreError) -> bool:
+        """Tell whoever waited long enough, wherever it stands; at the end everybody. Whether to go on waiting."""
+        now = self._clock.mono_ms()
+        with self._changed:
+            closing = self._closing
+            over = [one for one in self._waiting if closing or (one.give_up_ms is not None and one.give_up_ms <= now)]
+            if over:
+                given_up = {id(one) for one in over}
+                self._waiting = deque(one for one in self._waiting if id(one) not in given_up)
+                self._alone = min(self._alone, len(self._waiting))
+                self._changed.notify_all()
+        for one in over:
+            _tell(one, error)
+        return not closing
+
+    def _wait_until(self, until: int) -> bool:
+        """Sleep until then, or until somebody's time is over; whether it is still before `until`."""
+        with self._changed:
+            limits = [one.give_up_ms for one in self._waiting if one.give_up_ms is not None]
+            wake = min([until, *limits])
+            if not self._closing and self._clock.mono_ms() < wake:
+                self._clock.wait(self._changed, wake)
+        return self._clock.mono_ms() < until
 
 
 def _tell(one: _Waiting, written: Written) -> None:
     """A callback that raises must not end the thread that everybody's writes go through."""
     try:
         one.done(written)
-    except Exception:
+    except BaseException:
         logger.exception("the callback of a write of task %s raised", one.task_id)
