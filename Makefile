@@ -37,7 +37,7 @@ NIGHTLY_EXAMPLES ?= 5000
 CAMPAIGN_ROUNDS ?= 10
 CAMPAIGN_EXAMPLES ?= 2000
 CAMPAIGN_SEED ?= 1
-CAMPAIGN_TESTS ?= tests/property
+CAMPAIGN_TESTS ?= tests/property tests/faults tests/integration/test_store_processes.py
 
 # Decided in full: whatever is pure. The rest also meets clocks, threads and platforms.
 PURE := */chongming_spec/*,*/chongming_task/core/*
@@ -110,6 +110,7 @@ campaign: $(VENV)/.stamp-test
 	while [ $$seed -lt $$last ]; do \
 	    echo "campaign: seed $$seed, $(CAMPAIGN_EXAMPLES) examples per test"; \
 	    CHONGMING_CONTRACTS=1 CHONGMING_PROFILE=nightly CHONGMING_EXAMPLES=$(CAMPAIGN_EXAMPLES) \
+	    CHONGMING_FAULTS=campaign CHONGMING_FAULTS_SEED=$$seed \
 	        $(PY) -m pytest $(CAMPAIGN_TESTS) -q -m 'nightly or not nightly' \
 	        -o faulthandler_timeout=0 --hypothesis-seed=$$seed $(PYTEST_ARGS) || exit 1; \
 	    seed=$$((seed + 1)); \
