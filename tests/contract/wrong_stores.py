@@ -12,14 +12,7 @@ from chongming_spec import store_rules as rules
 from chongming_spec.errors import ConcurrencyConflict, StoreError, TaskError
 from chongming_spec.snapshot import AttemptRecord, TaskSnapshot, Transition
 from chongming_spec.states import TaskStatus, is_terminal
-from chongming_spec.stores import (
-    Command,
-    CorruptRow,
-    FeedRecord,
-    QueryResult,
-    SaveRequest,
-    TaskQuery,
-)
+from chongming_spec.stores import Command, CorruptRow, FeedRecord, QueryResult, SaveRequest, TaskQuery, WriteRequest
 from chongming_task.stores._memory_tables import Tables
 from chongming_task.stores.memory import InMemoryTaskStore, SaveResult
 
@@ -181,12 +174,12 @@ class TrustsTheCallersEpoch(InMemoryTaskStore):
 
 @breaks("save_many", "one that fails does not harm the others")
 class AllOrNothing(InMemoryTaskStore):
-    def save_many(self, requests: Sequence[SaveRequest]) -> list[SaveResult]:
+    def save_many(self, requests: Sequence[WriteRequest]) -> list[SaveResult]:
         results: list[SaveResult] = []
         with self._open() as tables:
             for request in requests:
                 try:
-                    results.append(self._save(tables, request))
+                    results.append(self._write(tables, request))
                 except TaskError as error:
                     return [error for _ in requests]
         return results
