@@ -102,7 +102,6 @@ def test_the_command_refuses_a_folder_of_somebody_else(tmp_path: Path, capsys: p
 def test_the_module_is_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`python -m chongming_spec.render --check DIR` exits with the command's code."""
     monkeypatch.setattr(sys, "argv", ["render", "--check", str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "chongming_spec.render.__main__", raising=False)
     with pytest.raises(SystemExit) as exit_info:
-        runpy.run_module("chongming_spec.render", run_name="__main__")
+        runpy.run_path(command.__file__, run_name="__main__")
     assert exit_info.value.code == 1
