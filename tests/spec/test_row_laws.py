@@ -12,7 +12,8 @@ from chongming_spec.audit_rows import row_problem
 from chongming_spec.errors import StoreCorruption
 from chongming_spec.facts import Requested
 from chongming_spec.snapshot import TaskSnapshot
-from chongming_spec.store_rules import records_error
+from chongming_spec.store_rules import records_error, was_saved
+from chongming_spec.stores import SaveRequest
 from chongming_task.core.state_machine import StateMachine
 
 
@@ -53,3 +54,12 @@ def test_a_lie_of_a_row_is_found_and_refused(lie: str) -> None:
     assert row_problem(row)
     assert records_error(machine.snapshot, None, machine.transitions) is None
     assert isinstance(records_error(row, None, machine.transitions), StoreCorruption)
+
+
+def test_a_save_is_known_only_by_its_record() -> None:
+    """D22: without a stored record of its version, or without records of its own, nothing was saved before."""
+    machine = running()
+    request = SaveRequest(machine.snapshot, 3, machine.transitions[-1:])
+    assert was_saved(machine.transitions[-1], request)
+    assert not was_saved(None, request)
+    assert not was_saved(machine.transitions[-1], SaveRequest(machine.snapshot, 3, ()))
